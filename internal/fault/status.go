@@ -1,0 +1,132 @@
+package fault
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/durationpb"
+)
+
+// Domain is the ErrorInfo domain of every reason.
+const Domain = "wayfarer"
+
+// ToStatus returns the gRPC status of an error: of a fault with its details, of a context's end as such, of an error
+// that is a status already as it is, and of anything else as an internal error without its text, which known tells.
+func ToStatus(err error) (st *status.Status, known bool) {
+	var f *Error
+	switch {
+	case err == nil:
+		return status.New(codes.OK, ""), true
+	case errors.As(err, &f) && f.Kind != Internal:
+		return f.status(), true
+	case errors.Is(err, context.Canceled):
+		return status.New(codes.Canceled, "the caller went away"), true
+	case errors.Is(err, context.DeadlineExceeded):
+		return status.New(codes.DeadlineExceeded, "the deadline has passed"), true
+	}
+	var s interface{ GRPCStatus() *status.Status }
+	if errors.As(err, &s) {
+		switch st := s.GRPCStatus(); st.Code() {
+		case codes.Internal, codes.Unknown, codes.OK:
+		default:
+			return st, true
+		}
+	}
+	reason := "INTERNAL"
+	if f != nil && f.Reason != "" {
+		reason = f.Reason
+	}
+	return New(Internal, reason, "internal error").status(), false
+}
+
+func (e *Error) status() *status.Status {
+	st := status.New(codes.Code(e.Kind), e.Message)
+	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: e.Reason, Domain: Domain, Metadata: e.Metadata}}
+	if len(e.Fields) > 0 {
+		bad := &errdetails.BadRequest{}
+		for _, v := range e.Fields {
+			bad.FieldViolations = append(bad.FieldViolations, &errdetails.BadRequest_FieldViolation{
+				Field: v.Field, Description: v.Description, Reason: v.Reason,
+			})
+		}
+		details = append(details, bad)
+	}
+	if e.Kind == FailedPrecondition {
+		details = append(details, &errdetails.PreconditionFailure{Violations: []*errdetails.PreconditionFailure_Violation{
+			{Type: e.Reason, Subject: e.Metadata["resource"], Description: e.Message},
+		}})
+	}
+	if e.RetryAfter > 0 {
+		details = append(details, &errdetails.RetryInfo{RetryDelay: durationpb.New(e.RetryAfter)})
+	}
+	with, err := st.WithDetails(details...)
+	if err != nil { // cannot happen: all of them are registered messages and the code is not OK
+		return st
+	}
+	return with
+}
+
+// GRPCStatus lets grpc-go read a fault that no interceptor has seen.
+func (e *Error) GRPCStatus() *status.Status { return e.status() }
+
+// FromStatus turns an error of a gRPC client into the fault that the server sent, with kind, reason, fields, metadata and
+// waiting time. Errors without a status come back as they are.
+func FromStatus(err error) error {
+	if err == nil {
+		return nil
+	}
+	st, ok := status.FromError(err)
+	if !ok {
+		return err
+	}
+	e := &Error{Kind: Kind(st.Code()), Reason: "UNSPECIFIED", Message: st.Message(), cause: err}
+	for _, d := range st.Details() {
+		switch d := d.(type) {
+		case *errdetails.ErrorInfo:
+			e.Reason, e.Metadata = d.GetReason(), d.GetMetadata()
+		case *errdetails.BadRequest:
+			for _, v := range d.GetFieldViolations() {
+				e.Fields = append(e.Fields, Violation{Field: v.GetField(), Reason: v.GetReason(), Description: v.GetDescription()})
+			}
+		case *errdetails.RetryInfo:
+			e.RetryAfter = d.GetRetryDelay().AsDuration()
+		}
+	}
+	return e
+}
+
+// UnaryServer maps the errors of handlers to statuses. An internal error is logged here, once, and its text hidden.
+func UnaryServer(log *slog.Logger) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		res, err := next(ctx, req)
+		return res, report(ctx, log, info.FullMethod, err)
+	}
+}
+
+// StreamServer is [UnaryServer] for streams.
+func StreamServer(log *slog.Logger) grpc.StreamServerInterceptor {
+	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		return report(ss.Context(), log, info.FullMethod, next(srv, ss))
+	}
+}
+
+func report(ctx context.Context, log *slog.Logger, method string, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil && KindOf(err) == Internal {
+		return status.FromContextError(ctx.Err()).Err()
+	}
+	st, known := ToStatus(err)
+	if !known {
+		log.ErrorContext(ctx, "rpc failed", "method", method, "err", fmt.Sprint(err))
+	}
+	return st.Err()
+}

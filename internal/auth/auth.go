@@ -1,0 +1,175 @@
+// Package auth tells who calls: it checks bearer tokens and keeps the principal in the context.
+//
+// Every service checks every token itself: issuer, audience, expiry, pinned algorithms, keys from the issuer's JWKS. It
+// owns no roles: what somebody may do in a campaign is asked elsewhere, by subject. What the edge loses: claims other
+// than the subject, the service mark and the scopes.
+package auth
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/MicahParks/jwkset"
+	"github.com/MicahParks/keyfunc/v3"
+	"github.com/golang-jwt/jwt/v5"
+	"golang.org/x/time/rate"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/fault"
+)
+
+// ActorHeader is the metadata key under which a service names the user it acts for.
+const ActorHeader = "x-wayfarer-actor"
+
+// ServiceScope is the scope by which a token is known as a service's.
+const ServiceScope = "wayfarer.service"
+
+// Reasons of UNAUTHENTICATED and PERMISSION_DENIED faults.
+const (
+	TokenMissing    = "TOKEN_MISSING"
+	TokenInvalid    = "TOKEN_INVALID"
+	TokenExpired    = "TOKEN_EXPIRED"
+	ActorNotAllowed = "ACTOR_NOT_ALLOWED"
+)
+
+// Principal is who calls.
+type Principal struct {
+	// Subject of the token.
+	Subject string
+	// Service is true for a service identity.
+	Service bool
+	// Scopes of the token.
+	Scopes []string
+	// Actor is the user that a service acts for; empty when it acts for itself.
+	Actor string
+}
+
+// Effective returns on whose behalf the call is made.
+func (p Principal) Effective() string {
+	if p.Actor != "" {
+		return p.Actor
+	}
+	return p.Subject
+}
+
+type principalKey struct{}
+
+// NewContext returns a context with a principal.
+func NewContext(ctx context.Context, p Principal) context.Context {
+	return context.WithValue(ctx, principalKey{}, p)
+}
+
+// FromContext returns the principal of a context.
+func FromContext(ctx context.Context) (Principal, bool) {
+	p, ok := ctx.Value(principalKey{}).(Principal)
+	return p, ok
+}
+
+// WithoutActor returns a context whose calls to other services are made by this service for itself, not for the user
+// whose call it is serving.
+func WithoutActor(ctx context.Context) context.Context {
+	return NewContext(ctx, Principal{Service: true})
+}
+
+// WithActor returns a context whose calls to other services are made for the given user.
+func WithActor(ctx context.Context, subject string) context.Context {
+	return NewContext(ctx, Principal{Subject: subject})
+}
+
+// Verifier checks tokens.
+type Verifier interface {
+	// Verify returns the principal of a token, or an UNAUTHENTICATED fault.
+	Verify(ctx context.Context, token string) (Principal, error)
+}
+
+// Config says which tokens are good.
+type Config struct {
+	// Issuer and Audience must be those of the token.
+	Issuer   string
+	Audience string
+	// JWKS is the URL of the issuer's keys.
+	JWKS string
+	// Leeway is how far clocks may differ; 0 means 30 s.
+	Leeway time.Duration
+	// Client fetches the keys; nil: http.DefaultClient.
+	Client *http.Client
+	// Now is the clock; nil: time.Now.
+	Now func() time.Time
+}
+
+// algorithms are pinned: "none" and the shared-secret algorithms are never taken, whatever a key or token says.
+var algorithms = []string{"RS256", "ES256", "EdDSA"}
+
+type verifier struct {
+	parser *jwt.Parser
+	keys   jwt.Keyfunc
+}
+
+// NewVerifier returns a verifier that fetches keys from the issuer, again every hour and, at most every ten seconds, when
+// a token names a key that is not known. The keys need not be there yet when it is made.
+func NewVerifier(ctx context.Context, cfg Config) (Verifier, error) {
+	if cfg.Issuer == "" || cfg.Audience == "" || cfg.JWKS == "" {
+		return nil, errors.New("auth: issuer, audience and JWKS are all needed")
+	}
+	if cfg.Leeway == 0 {
+		cfg.Leeway = 30 * time.Second
+	}
+	if cfg.Client == nil {
+		cfg.Client = http.DefaultClient
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	remote, err := jwkset.NewStorageFromHTTP(cfg.JWKS, jwkset.HTTPClientStorageOptions{
+		Client: cfg.Client, Ctx: ctx, HTTPTimeout: 10 * time.Second, NoErrorReturnFirstHTTPReq: true, RefreshInterval: time.Hour,
+		RefreshErrorHandler: func(context.Context, error) {}, // seen by whoever then has no key
+	})
+	if err != nil {
+		return nil, fmt.Errorf("auth: keys of %s: %w", cfg.JWKS, err)
+	}
+	store, err := jwkset.NewHTTPClient(jwkset.HTTPClientOptions{
+		HTTPURLs:         map[string]jwkset.Storage{cfg.JWKS: remote},
+		RateLimitWaitMax: time.Second, RefreshUnknownKID: rate.NewLimiter(rate.Every(10*time.Second), 3),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("auth: keys of %s: %w", cfg.JWKS, err)
+	}
+	kf, err := keyfunc.New(keyfunc.Options{Ctx: ctx, Storage: store})
+	if err != nil {
+		return nil, fmt.Errorf("auth: keys of %s: %w", cfg.JWKS, err)
+	}
+	return &verifier{
+		keys: kf.Keyfunc,
+		parser: jwt.NewParser(
+			jwt.WithValidMethods(algorithms), jwt.WithIssuer(cfg.Issuer), jwt.WithAudience(cfg.Audience),
+			jwt.WithExpirationRequired(), jwt.WithLeeway(cfg.Leeway), jwt.WithTimeFunc(cfg.Now),
+		),
+	}, nil
+}
+
+type claims struct {
+	jwt.RegisteredClaims
+	Scope string `json:"scope"`
+}
+
+// Verify implements [Verifier]. Its faults do not tell an attacker which check failed, apart from expiry.
+func (v *verifier) Verify(_ context.Context, token string) (Principal, error) {
+	var c claims
+	_, err := v.parser.ParseWithClaims(token, &c, v.keys)
+	switch {
+	case errors.Is(err, jwt.ErrTokenExpired) && !errors.Is(err, jwt.ErrTokenSignatureInvalid):
+		return Principal{}, fault.New(fault.Unauthenticated, TokenExpired, "the token has expired").Wrap(err)
+	case err != nil:
+		return Principal{}, fault.New(fault.Unauthenticated, TokenInvalid, "the token is not valid here").Wrap(err)
+	case c.Subject == "" || len(c.Subject) > 128:
+		return Principal{}, fault.New(fault.Unauthenticated, TokenInvalid, "the token has no usable subject")
+	}
+	p := Principal{Subject: c.Subject, Scopes: strings.Fields(c.Scope)}
+	for _, s := range p.Scopes {
+		p.Service = p.Service || s == ServiceScope
+	}
+	return p, nil
+}

@@ -1,0 +1,128 @@
+package auth
+
+import (
+	"context"
+	"strings"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/metadata"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/fault"
+)
+
+// public are the services that need no token: probes and, where it is switched on, reflection.
+var public = []string{"/grpc.health.v1.Health/", "/grpc.reflection."}
+
+func isPublic(method string) bool {
+	for _, p := range public {
+		if strings.HasPrefix(method, p) {
+			return true
+		}
+	}
+	return false
+}
+
+// Authenticate returns a context with the principal of the bearer token in the incoming metadata. It fails with
+// UNAUTHENTICATED, and with PERMISSION_DENIED ACTOR_NOT_ALLOWED when anybody but a service names an actor.
+func Authenticate(ctx context.Context, v Verifier) (context.Context, error) {
+	md, _ := metadata.FromIncomingContext(ctx)
+	values := md.Get("authorization")
+	if len(values) == 0 {
+		return ctx, fault.New(fault.Unauthenticated, TokenMissing, "a bearer token is needed")
+	}
+	scheme, token, _ := strings.Cut(values[0], " ")
+	if len(values) > 1 || !strings.EqualFold(scheme, "bearer") || token == "" {
+		return ctx, fault.New(fault.Unauthenticated, TokenMissing, "the authorization header has to be one bearer token")
+	}
+	p, err := v.Verify(ctx, strings.TrimSpace(token))
+	if err != nil {
+		return ctx, err
+	}
+	if actor := md.Get(ActorHeader); len(actor) > 0 {
+		if !p.Service || len(actor) > 1 || actor[0] == "" || len(actor[0]) > 128 {
+			return ctx, fault.New(fault.PermissionDenied, ActorNotAllowed, "only services may act for somebody else")
+		}
+		p.Actor = actor[0]
+	}
+	return NewContext(ctx, p), nil
+}
+
+// UnaryServer authenticates every call but those to public services.
+func UnaryServer(v Verifier) grpc.UnaryServerInterceptor {
+	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
+		if !isPublic(info.FullMethod) {
+			var err error
+			if ctx, err = Authenticate(ctx, v); err != nil {
+				return nil, err
+			}
+		}
+		return next(ctx, req)
+	}
+}
+
+// StreamServer is [UnaryServer] for streams.
+func StreamServer(v Verifier) grpc.StreamServerInterceptor {
+	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
+		if isPublic(info.FullMethod) {
+			return next(srv, ss)
+		}
+		ctx, err := Authenticate(ss.Context(), v)
+		if err != nil {
+			return err
+		}
+		return next(srv, withContext{ss, ctx})
+	}
+}
+
+type withContext struct {
+	grpc.ServerStream
+	ctx context.Context //nolint:containedctx // a stream has one
+}
+
+func (w withContext) Context() context.Context { return w.ctx }
+
+// Outgoing returns what a service adds to its calls of other services: the user on whose behalf it acts. The user is the
+// effective subject of the call being served, or nobody under [WithoutActor].
+func Outgoing(ctx context.Context) context.Context {
+	p, ok := FromContext(ctx)
+	if !ok || p.Service && p.Actor == "" {
+		return ctx
+	}
+	return metadata.AppendToOutgoingContext(ctx, ActorHeader, p.Effective())
+}
+
+// UnaryClient adds the actor to calls of other services.
+func UnaryClient() grpc.UnaryClientInterceptor {
+	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		return invoke(Outgoing(ctx), method, req, reply, cc, opts...)
+	}
+}
+
+// StreamClient is [UnaryClient] for streams.
+func StreamClient() grpc.StreamClientInterceptor {
+	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		return stream(Outgoing(ctx), desc, cc, method, opts...)
+	}
+}
+
+// Bearer returns credentials that send the tokens of a source. Insecure allows connections without TLS, as on the
+// loopback of one machine.
+func Bearer(src *TokenSource, insecure bool) credentials.PerRPCCredentials {
+	return bearer{src, !insecure}
+}
+
+type bearer struct {
+	src    *TokenSource
+	secure bool
+}
+
+func (b bearer) GetRequestMetadata(ctx context.Context, _ ...string) (map[string]string, error) {
+	token, err := b.src.Token(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return map[string]string{"authorization": "Bearer " + token}, nil
+}
+
+func (b bearer) RequireTransportSecurity() bool { return b.secure }

@@ -1,0 +1,124 @@
+package rest
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// resume lets a browser go on where it left off: Last-Event-ID becomes from_seq.
+func resume(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if id := r.Header.Get("Last-Event-ID"); id != "" && r.Method == http.MethodGet {
+			if seq, err := strconv.ParseInt(id, 10, 32); err == nil && seq >= 0 {
+				q := r.URL.Query()
+				q.Del("fromSeq")
+				q.Set("from_seq", id)
+				r = r.Clone(r.Context())
+				r.URL.RawQuery = q.Encode()
+			}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// keepAlive sends a comment into an event stream that has been idle for a while. The first one also sends the header, so
+// that a caller who waits for news knows soon that it is connected.
+func keepAlive(next http.Handler, every time.Duration) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Accept") != eventStream || !strings.HasSuffix(r.URL.Path, ":watch") {
+			next.ServeHTTP(w, r)
+			return
+		}
+		e := &eventWriter{ResponseWriter: w, header: http.Header{}, every: every}
+		e.timer = time.AfterFunc(min(every, time.Second), e.comment)
+		defer e.stop()
+		next.ServeHTTP(e, r)
+	})
+}
+
+// eventWriter serialises the events of the gateway and the comments of the timer. The handler has a header of its own,
+// which it may set while a comment is under way.
+type eventWriter struct {
+	http.ResponseWriter
+	header http.Header
+	every  time.Duration
+	timer  *time.Timer
+
+	mu      sync.Mutex
+	begun   bool // the header is sent
+	stopped bool
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (e *eventWriter) Unwrap() http.ResponseWriter { return e.ResponseWriter }
+
+// Header implements http.ResponseWriter.
+func (e *eventWriter) Header() http.Header { return e.header }
+
+// begin sends the header once. After a comment it is sent already, and what the handler sets comes too late.
+func (e *eventWriter) begin(code int, header http.Header) {
+	if e.begun {
+		return
+	}
+	e.begun = true
+	for name, values := range header {
+		e.ResponseWriter.Header()[name] = values
+	}
+	e.ResponseWriter.WriteHeader(code)
+}
+
+// WriteHeader implements http.ResponseWriter.
+func (e *eventWriter) WriteHeader(code int) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.begin(code, e.header)
+	if code >= http.StatusBadRequest {
+		e.stopped = true
+	}
+}
+
+// Write implements http.ResponseWriter.
+func (e *eventWriter) Write(b []byte) (int, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.begin(http.StatusOK, e.header)
+	if !e.stopped {
+		e.timer.Reset(e.every)
+	}
+	return e.ResponseWriter.Write(b)
+}
+
+// FlushError flushes under the lock; http.ResponseController prefers it to Unwrap.
+func (e *eventWriter) FlushError() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return http.NewResponseController(e.ResponseWriter).Flush()
+}
+
+func (e *eventWriter) comment() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.stopped {
+		return
+	}
+	e.begin(http.StatusOK, http.Header{"Content-Type": {eventStream}, "Cache-Control": {"no-store"}})
+	if _, err := e.ResponseWriter.Write([]byte(": \n\n")); err != nil {
+		e.stopped = true
+		return
+	}
+	if err := http.NewResponseController(e.ResponseWriter).Flush(); err != nil {
+		e.stopped = true
+		return
+	}
+	e.timer.Reset(e.every)
+}
+
+func (e *eventWriter) stop() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.stopped = true
+	e.timer.Stop()
+}

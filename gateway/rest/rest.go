@@ -1,0 +1,124 @@
+package rest
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"github.com/rs/cors"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+)
+
+// Backend is one gRPC server with the services that it registers at the edge.
+type Backend struct {
+	// Name is shown by /readyz.
+	Name string
+	// Conn reaches it.
+	Conn *grpc.ClientConn
+	// Register binds its services to the mux: the Register…Handler functions of the generated code.
+	Register []func(context.Context, *runtime.ServeMux, *grpc.ClientConn) error
+}
+
+// Config says what the edge serves.
+type Config struct {
+	// Backends are called over gRPC.
+	Backends []Backend
+	// MaxBody is the largest request body in bytes; 0 means 1 MiB.
+	MaxBody int64
+	// AllowedOrigins are the origins that browsers may call from; "*" is any. None: same origin only.
+	AllowedOrigins []string
+	// KeepAlive is how often an idle event stream gets a comment, so that proxies keep it open; 0 means 15 s.
+	KeepAlive time.Duration
+}
+
+const (
+	defaultMaxBody   = 1 << 20
+	defaultKeepAlive = 15 * time.Second
+)
+
+// forwarded are the headers that reach the services as gRPC metadata, under their own names. The actor header is among
+// them so that the services refuse it from outsiders, rather than this edge quietly dropping it.
+var forwarded = []string{"authorization", "idempotency-key", "x-wayfarer-actor", "traceparent", "tracestate"}
+
+// New returns the handler of /v1. It fails when a backend cannot be registered.
+func New(ctx context.Context, cfg Config) (http.Handler, error) {
+	if cfg.MaxBody == 0 {
+		cfg.MaxBody = defaultMaxBody
+	}
+	if cfg.KeepAlive == 0 {
+		cfg.KeepAlive = defaultKeepAlive
+	}
+	mux := runtime.NewServeMux(
+		runtime.WithMarshalerOption(runtime.MIMEWildcard, newJSON()),
+		runtime.WithMarshalerOption(eventStream, sse{newJSON()}),
+		runtime.WithIncomingHeaderMatcher(incoming),
+		runtime.WithOutgoingHeaderMatcher(func(string) (string, bool) { return "", false }),
+		runtime.SetQueryParameterParser(strictQuery{}),
+		runtime.WithErrorHandler(writeError),
+		runtime.WithRoutingErrorHandler(routingError),
+		runtime.WithStreamErrorHandler(streamError),
+		runtime.WithDisablePathLengthFallback(),
+		runtime.WithDisableHTTPMethodOverride(),
+	)
+	for _, b := range cfg.Backends {
+		for _, register := range b.Register {
+			if err := register(ctx, mux, b.Conn); err != nil {
+				return nil, fmt.Errorf("register %s at the edge: %w", b.Name, err)
+			}
+		}
+	}
+	var h http.Handler = mux
+	h = resume(h)
+	h = keepAlive(h, cfg.KeepAlive)
+	h = noQueryWithBody(h)
+	h = limitBody(h, cfg.MaxBody)
+	if len(cfg.AllowedOrigins) > 0 {
+		h = cors.New(cors.Options{
+			AllowedOrigins: cfg.AllowedOrigins,
+			AllowedMethods: []string{http.MethodGet, http.MethodPost, http.MethodPatch, http.MethodDelete},
+			AllowedHeaders: []string{"Authorization", "Content-Type", "Accept", "Idempotency-Key", "Last-Event-ID", "Traceparent"},
+			ExposedHeaders: []string{"Retry-After"},
+			MaxAge:         600,
+		}).Handler(h)
+	}
+	return h, nil
+}
+
+func incoming(header string) (string, bool) {
+	name := strings.ToLower(header)
+	return name, slices.Contains(forwarded, name)
+}
+
+// limitBody refuses bodies above limit bytes: by their stated length at once, else when they are read.
+func limitBody(next http.Handler, limit int64) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.ContentLength > limit {
+			writeStatus(w, http.StatusRequestEntityTooLarge, tooLarge(limit))
+			return
+		}
+		if r.Body != nil {
+			r.Body = http.MaxBytesReader(w, r.Body, limit)
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// noQueryWithBody refuses query parameters where the request comes as a body: they would be ignored.
+func noQueryWithBody(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Method == http.MethodPost && r.URL.RawQuery != "" {
+			for name := range r.URL.Query() {
+				writeStatus(w, http.StatusBadRequest, problem(codes.InvalidArgument, reasonUnknownParameter, name, "this call takes no query parameters"))
+				return
+			}
+			writeStatus(w, http.StatusBadRequest, problem(codes.InvalidArgument, reasonUnknownParameter, "", "this call takes no query parameters"))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}

@@ -1,0 +1,117 @@
+package adapter
+
+import (
+	"context"
+	"errors"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/fault"
+	"github.com/wayfarer-rpg/wayfarer/internal/journal"
+	"github.com/wayfarer-rpg/wayfarer/internal/requestid"
+	"github.com/wayfarer-rpg/wayfarer/rules/play"
+)
+
+// Command is a mutation as it came in, ready for an [Aggregate].
+type Command struct {
+	// Caller gave it.
+	Caller Caller
+	// Stream is the aggregate's resource name.
+	Stream string
+	// Mode says whether the aggregate has to exist.
+	Mode journal.Mode
+	// Parent is kept for lists when the aggregate begins.
+	Parent string
+	// RequestID and RequestHash are those of DESIGN's journal: same id and hash, same answer.
+	RequestID   string
+	RequestHash string
+	// Etag, when not empty, must be that of the present state.
+	Etag string
+	// OverrideReason is a GM's, for standing in for somebody.
+	OverrideReason string
+	// Reported are faces that a GM rolled by hand; nil: dice come from the stream.
+	Reported []int
+}
+
+// CommandOf reads a mutating request: its request_id, etag, override_reason and reported_dice, where it has them.
+// It refuses an override and reported dice of anybody but a GM, and reported dice without an etag.
+func CommandOf(ctx context.Context, req proto.Message, caller Caller, stream string) (Command, error) {
+	m := req.ProtoReflect()
+	cmd := Command{
+		Caller: caller, Stream: stream,
+		RequestID: text(m, "request_id"), Etag: text(m, "etag"), OverrideReason: text(m, "override_reason"),
+	}
+	if fd := m.Descriptor().Fields().ByName("reported_dice"); fd != nil {
+		for i, l := 0, m.Get(fd).List(); i < l.Len(); i++ {
+			cmd.Reported = append(cmd.Reported, int(l.Get(i).Int()))
+		}
+	}
+	if !caller.GM() {
+		if cmd.OverrideReason != "" {
+			return cmd, fault.New(fault.PermissionDenied, "NOT_GM", "only a game master may override").At("override_reason", "is for game masters")
+		}
+		if cmd.Reported != nil {
+			return cmd, fault.New(fault.PermissionDenied, "NOT_GM", "only a game master may report dice").At("reported_dice", "is for game masters")
+		}
+	}
+	if cmd.Reported != nil && cmd.Etag == "" && m.Descriptor().Fields().ByName("etag") != nil {
+		return cmd, fault.Invalid("etag", "reported dice need the etag of the state they were rolled for").Because("ETAG_REQUIRED")
+	}
+	method, _ := grpc.Method(ctx)
+	var err error
+	cmd.RequestHash, err = requestid.Hash(method, caller.Subject, req)
+	return cmd, err
+}
+
+func text(m protoreflect.Message, field protoreflect.Name) string {
+	fd := m.Descriptor().Fields().ByName(field)
+	if fd == nil || fd.Kind() != protoreflect.StringKind || fd.IsList() {
+		return ""
+	}
+	return m.Get(fd).String()
+}
+
+// Fault turns refusals of the rules and errors of the journal into faults. Others stay as they are.
+func Fault(err error) error {
+	var (
+		refusal *play.Refusal
+		je      *journal.Error
+	)
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &refusal):
+		return refused(refusal)
+	case errors.As(err, &je):
+		f := fault.New(journalKinds[je.Kind], je.Reason, "%s", je.Message)
+		if je.Field != "" {
+			f = f.At(je.Field, je.Message)
+		}
+		if je.RetryAfter > 0 {
+			f = f.After(je.RetryAfter)
+		}
+		return f.Wrap(je.Cause)
+	}
+	return err
+}
+
+var journalKinds = map[journal.Kind]fault.Kind{
+	journal.InvalidArgument: fault.InvalidArgument,
+	journal.NotFound:        fault.NotFound,
+	journal.AlreadyExists:   fault.AlreadyExists,
+	journal.Aborted:         fault.Aborted,
+	journal.Internal:        fault.Internal,
+}
+
+func refused(r *play.Refusal) error {
+	field := r.Field
+	if r.Code == play.BadDice && field == "" {
+		field = "reported_dice"
+	}
+	if field != "" {
+		return fault.Invalid(field, "%s", r.Message).Because(r.Code)
+	}
+	return fault.New(fault.FailedPrecondition, r.Code, "%s", r.Message)
+}

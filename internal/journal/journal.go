@@ -440,7 +440,7 @@ func (j *Journal[S]) follow(ctx context.Context, at At[S], recs []Record, whole 
 		if at, err = j.fold.extend(at, recs...); err != nil {
 			return at, err
 		}
-		if whole || at.Seq == through {
+		if whole || through > 0 && at.Seq == through {
 			break
 		}
 		if recs, err = j.store.Read(ctx, at.Stream, at.Seq, readPage); err != nil {

@@ -138,7 +138,7 @@ type Store interface {
 
 	// Owe stores an obligation. Storing it again changes nothing.
 	Owe(ctx context.Context, o Obligation) error
-	// Owing returns at most limit obligations of a kind, ordered by stream and seq, that come after the given one. The
+	// Owing returns at most limit obligations of a kind, ordered by their RecordID, that come after the given one. The
 	// zero Obligation comes before all.
 	Owing(ctx context.Context, kind string, after Obligation, limit int) ([]Obligation, error)
 	// Settle removes the obligations of a stream with a seq up to and including through. Removing none is no error.

@@ -183,8 +183,13 @@ func (s *Store) Owing(ctx context.Context, kind string, after journal.Obligation
 	return out[:min(len(out), max(limit, 0))], nil
 }
 
-func compare(a, b journal.Obligation) int {
-	return cmp.Or(cmp.Compare(a.Stream, b.Stream), cmp.Compare(a.Seq, b.Seq))
+func compare(a, b journal.Obligation) int { return cmp.Compare(id(a), id(b)) }
+
+func id(o journal.Obligation) string {
+	if o == (journal.Obligation{}) {
+		return ""
+	}
+	return journal.RecordID(o.Stream, o.Seq)
 }
 
 // Settle implements [journal.Store].

@@ -1,0 +1,369 @@
+// Package mongo keeps the journal of one service in a MongoDB database of its own. It is the store for production.
+//
+// It writes with w: majority and reads from the primary with read concern majority, so what was acknowledged once is
+// never rolled back and is seen by every later read. It uses inserts under unique keys for everything that must be
+// right, and never a transaction; heads, which only are a cache, are replaced.
+//
+// A sharded cluster should shard "records" by a hash of "stream" ({stream: "hashed"}): all that must be unique begins with
+// the stream, and all reads but lists name it.
+//
+// What the edge loses: an error does not tell whether the insert it came from was done; the journal finds out when the
+// command is repeated.
+package mongo
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	"go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
+	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
+	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/journal"
+)
+
+// The collections of a journal.
+const (
+	Records = "records"
+	Heads   = "heads"
+	Owings  = "owing"
+)
+
+// operationTimeout ends operations that have no sooner deadline, unless the URI says timeoutMS.
+const operationTimeout = 15 * time.Second
+
+// Key is one field of an index: ascending with Order 1, descending with -1.
+type Key struct {
+	Field string
+	Order int
+}
+
+// Index is an index that the store creates when it is opened.
+type Index struct {
+	Collection string
+	Name       string
+	Keys       []Key
+	Unique     bool
+	// Sparse leaves out documents without any of the fields.
+	Sparse bool
+	// Use says what needs the index.
+	Use string
+}
+
+// Indexes lists all indexes beside those on _id. The list_ fields are in record 1 of each stream only.
+func Indexes() []Index {
+	return []Index{
+		{Collection: Records, Name: "request", Keys: []Key{{"stream", 1}, {"request_id", 1}}, Unique: true,
+			Use: "a request id is used once in a stream"},
+		{Collection: Records, Name: "list_all", Keys: []Key{{"list_kind", 1}, {"list_key", -1}}, Sparse: true,
+			Use: "lists of all streams of a kind"},
+		{Collection: Records, Name: "list_campaign", Keys: []Key{{"list_kind", 1}, {"list_campaign", 1}, {"list_key", -1}}, Sparse: true,
+			Use: "lists of a campaign"},
+		{Collection: Records, Name: "list_parent", Keys: []Key{{"list_kind", 1}, {"list_parent", 1}, {"list_key", -1}}, Sparse: true,
+			Use: "lists of a parent"},
+		{Collection: Owings, Name: "kind", Keys: []Key{{"kind", 1}, {"_id", 1}},
+			Use: "the sweep of what is owed"},
+		{Collection: Owings, Name: "stream", Keys: []Key{{"stream", 1}, {"seq", 1}},
+			Use: "settling what a stream owed"},
+	}
+}
+
+type recordDoc struct {
+	ID             string        `bson:"_id"` // journal.RecordID, the lock
+	Stream         string        `bson:"stream"`
+	Seq            int           `bson:"seq"`
+	Campaign       string        `bson:"campaign,omitempty"`
+	Kind           string        `bson:"kind"`
+	RequestID      string        `bson:"request_id"`
+	RequestHash    string        `bson:"request_hash"`
+	Actor          string        `bson:"actor,omitempty"`
+	OverrideReason string        `bson:"override_reason,omitempty"`
+	Time           time.Time     `bson:"time"`
+	Fold           int           `bson:"fold"`
+	Events         []string      `bson:"events"` // JSON as it came: bson would lose the difference of 1 and 1.0
+	Dice           []journal.Die `bson:"dice,omitempty"`
+	Note           string        `bson:"note,omitempty"`
+	Owing          bool          `bson:"owing,omitempty"`
+
+	ListKind     string `bson:"list_kind,omitempty"`
+	ListCampaign string `bson:"list_campaign,omitempty"`
+	ListParent   string `bson:"list_parent,omitempty"`
+	ListKey      string `bson:"list_key,omitempty"`
+}
+
+type headDoc struct {
+	ID        string `bson:"_id"`
+	Stream    string `bson:"stream"`
+	Fold      int    `bson:"fold"`
+	Seq       int    `bson:"seq"`
+	RequestID string `bson:"request_id"`
+	State     string `bson:"state"`
+	Sum       string `bson:"sum"`
+}
+
+type owingDoc struct {
+	ID     string `bson:"_id"`
+	Kind   string `bson:"kind"`
+	Stream string `bson:"stream"`
+	Seq    int    `bson:"seq"`
+}
+
+// Store is a [journal.Store] in a MongoDB database. Use [Open].
+type Store struct {
+	client  *mongo.Client
+	records *mongo.Collection
+	heads   *mongo.Collection
+	owing   *mongo.Collection
+}
+
+// Open connects to the server at uri and creates the indexes of the database that it lacks. Settings of read and
+// write concern and of read preference in the uri are overruled. Close disconnects.
+func Open(ctx context.Context, uri, database string) (*Store, error) {
+	opts := options.Client().ApplyURI(uri).
+		SetWriteConcern(writeconcern.Majority()).
+		SetReadConcern(readconcern.Majority()).
+		SetReadPreference(readpref.Primary()).
+		SetAppName("wayfarer-" + database)
+	if opts.Timeout == nil {
+		opts.SetTimeout(operationTimeout)
+	}
+	client, err := mongo.Connect(opts)
+	if err != nil {
+		// The driver's message may quote the uri, and with it a password.
+		return nil, errors.New("open journal: the MongoDB uri is not valid")
+	}
+	db := client.Database(database)
+	s := &Store{client: client, records: db.Collection(Records), heads: db.Collection(Heads), owing: db.Collection(Owings)}
+	if err := s.createIndexes(ctx, db); err != nil {
+		return nil, errors.Join(fmt.Errorf("open journal in database %s: %w", database, err), s.Close())
+	}
+	return s, nil
+}
+
+func (s *Store) createIndexes(ctx context.Context, db *mongo.Database) error {
+	for _, ix := range Indexes() {
+		var keys bson.D
+		for _, k := range ix.Keys {
+			keys = append(keys, bson.E{Key: k.Field, Value: k.Order})
+		}
+		o := options.Index().SetName(ix.Name)
+		if ix.Unique {
+			o.SetUnique(true)
+		}
+		if ix.Sparse {
+			o.SetSparse(true)
+		}
+		if _, err := db.Collection(ix.Collection).Indexes().CreateOne(ctx, mongo.IndexModel{Keys: keys, Options: o}); err != nil {
+			return fmt.Errorf("index %s of %s: %w", ix.Name, ix.Collection, err)
+		}
+	}
+	return nil
+}
+
+// Insert implements [journal.Store].
+func (s *Store) Insert(ctx context.Context, r journal.Record) error {
+	_, err := s.records.InsertOne(ctx, toDoc(r))
+	if !mongo.IsDuplicateKeyError(err) {
+		return err
+	}
+	// Not every server names the index that was violated.
+	n, err := s.records.CountDocuments(ctx, bson.D{{Key: "_id", Value: journal.RecordID(r.Stream, r.Seq)}, {Key: "stream", Value: r.Stream}})
+	switch {
+	case err != nil:
+		return err
+	case n > 0:
+		return journal.ErrTaken
+	}
+	return journal.ErrRequestTaken
+}
+
+// Read implements [journal.Store]. The next record is looked up by its key first: mostly it is not there, and a stand-in
+// server that cannot search a range by index answers that much sooner.
+func (s *Store) Read(ctx context.Context, stream string, after, limit int) ([]journal.Record, error) {
+	if limit < 1 {
+		return nil, nil
+	}
+	after = max(after, 0)
+	var next recordDoc
+	err := s.records.FindOne(ctx, bson.D{{Key: "_id", Value: journal.RecordID(stream, after+1)}, {Key: "stream", Value: stream}}).Decode(&next)
+	switch {
+	case errors.Is(err, mongo.ErrNoDocuments):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	case limit == 1:
+		return []journal.Record{next.record()}, nil
+	}
+	rest, err := s.find(ctx, bson.D{
+		{Key: "stream", Value: stream},
+		{Key: "_id", Value: bson.D{{Key: "$gt", Value: next.ID}, {Key: "$lte", Value: journal.RecordID(stream, journal.MaxSeq)}}},
+	}, bson.D{{Key: "_id", Value: 1}}, limit-1)
+	if err != nil {
+		return nil, err
+	}
+	return append([]journal.Record{next.record()}, rest...), nil
+}
+
+// ByRequest implements [journal.Store].
+func (s *Store) ByRequest(ctx context.Context, stream, requestID string) (journal.Record, error) {
+	var doc recordDoc
+	err := s.records.FindOne(ctx, bson.D{{Key: "stream", Value: stream}, {Key: "request_id", Value: requestID}}).Decode(&doc)
+	if err != nil {
+		return journal.Record{}, notFound(err)
+	}
+	return doc.record(), nil
+}
+
+// Firsts implements [journal.Store].
+func (s *Store) Firsts(ctx context.Context, f journal.Filter, c journal.Cursor, limit int) ([]journal.Record, error) {
+	if limit < 1 {
+		return nil, nil
+	}
+	key := bson.D{{Key: "$gt", Value: ""}} // record 1 only
+	if !c.IsZero() {
+		key = append(key, bson.E{Key: "$lt", Value: listKey(c.Time, c.Stream)})
+	}
+	var filter bson.D
+	for _, cond := range []struct{ field, value string }{{"list_kind", f.Kind}, {"list_campaign", f.Campaign}, {"list_parent", f.Parent}} {
+		if cond.value != "" {
+			filter = append(filter, bson.E{Key: cond.field, Value: cond.value})
+		}
+	}
+	return s.find(ctx, append(filter, bson.E{Key: "list_key", Value: key}), bson.D{{Key: "list_key", Value: -1}}, limit)
+}
+
+// Head implements [journal.Store].
+func (s *Store) Head(ctx context.Context, stream string, fold int) (journal.Head, error) {
+	var d headDoc
+	if err := s.heads.FindOne(ctx, bson.D{{Key: "_id", Value: headID(stream, fold)}}).Decode(&d); err != nil {
+		return journal.Head{}, notFound(err)
+	}
+	return journal.Head{Stream: d.Stream, Fold: d.Fold, Seq: d.Seq, RequestID: d.RequestID, State: json.RawMessage(d.State), Sum: d.Sum}, nil
+}
+
+// PutHead implements [journal.Store].
+func (s *Store) PutHead(ctx context.Context, h journal.Head) error {
+	id := headID(h.Stream, h.Fold)
+	doc := headDoc{ID: id, Stream: h.Stream, Fold: h.Fold, Seq: h.Seq, RequestID: h.RequestID, State: string(h.State), Sum: h.Sum}
+	_, err := s.heads.ReplaceOne(ctx, bson.D{{Key: "_id", Value: id}}, doc, options.Replace().SetUpsert(true))
+	if mongo.IsDuplicateKeyError(err) {
+		return nil // another writer's head was faster
+	}
+	return err
+}
+
+// Owe implements [journal.Store].
+func (s *Store) Owe(ctx context.Context, o journal.Obligation) error {
+	_, err := s.owing.InsertOne(ctx, owingDoc{ID: journal.RecordID(o.Stream, o.Seq), Kind: o.Kind, Stream: o.Stream, Seq: o.Seq})
+	if mongo.IsDuplicateKeyError(err) {
+		return nil
+	}
+	return err
+}
+
+// Owing implements [journal.Store].
+func (s *Store) Owing(ctx context.Context, kind string, after journal.Obligation, limit int) ([]journal.Obligation, error) {
+	if limit < 1 {
+		return nil, nil
+	}
+	id := ""
+	if after != (journal.Obligation{}) {
+		id = journal.RecordID(after.Stream, after.Seq)
+	}
+	cur, err := s.owing.Find(ctx, bson.D{{Key: "kind", Value: kind}, {Key: "_id", Value: bson.D{{Key: "$gt", Value: id}}}},
+		options.Find().SetSort(bson.D{{Key: "_id", Value: 1}}).SetLimit(int64(limit)))
+	if err != nil {
+		return nil, err
+	}
+	var docs []owingDoc
+	if err := cur.All(ctx, &docs); err != nil {
+		return nil, err
+	}
+	out := make([]journal.Obligation, len(docs))
+	for i, d := range docs {
+		out[i] = journal.Obligation{Kind: d.Kind, Stream: d.Stream, Seq: d.Seq}
+	}
+	return out, nil
+}
+
+// Settle implements [journal.Store].
+func (s *Store) Settle(ctx context.Context, stream string, through int) error {
+	_, err := s.owing.DeleteMany(ctx, bson.D{{Key: "stream", Value: stream}, {Key: "seq", Value: bson.D{{Key: "$lte", Value: through}}}})
+	return err
+}
+
+// Ping implements [journal.Store].
+func (s *Store) Ping(ctx context.Context) error { return s.client.Ping(ctx, readpref.Primary()) }
+
+// Close implements [journal.Store].
+func (s *Store) Close() error {
+	ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
+	defer cancel()
+	return s.client.Disconnect(ctx)
+}
+
+// Drop deletes the database with everything in it. It is for tests.
+func (s *Store) Drop(ctx context.Context) error { return s.records.Database().Drop(ctx) }
+
+func (s *Store) find(ctx context.Context, filter, sort bson.D, limit int) ([]journal.Record, error) {
+	cur, err := s.records.Find(ctx, filter, options.Find().SetSort(sort).SetLimit(int64(limit)))
+	if err != nil {
+		return nil, err
+	}
+	var docs []recordDoc
+	if err := cur.All(ctx, &docs); err != nil {
+		return nil, err
+	}
+	out := make([]journal.Record, len(docs))
+	for i, d := range docs {
+		out[i] = d.record()
+	}
+	return out, nil
+}
+
+func notFound(err error) error {
+	if errors.Is(err, mongo.ErrNoDocuments) {
+		return journal.ErrNotFound
+	}
+	return err
+}
+
+func headID(stream string, fold int) string { return fmt.Sprintf("%s/%d", stream, fold) }
+
+// listKey sorts as lists do.
+func listKey(t time.Time, stream string) string {
+	return t.UTC().Format("2006-01-02T15:04:05.000Z") + " " + stream
+}
+
+func toDoc(r journal.Record) recordDoc {
+	d := recordDoc{
+		ID: journal.RecordID(r.Stream, r.Seq), Stream: r.Stream, Seq: r.Seq, Campaign: r.Campaign, Kind: r.Kind,
+		RequestID: r.RequestID, RequestHash: r.RequestHash, Actor: r.Actor, OverrideReason: r.OverrideReason,
+		Time: r.Time, Fold: r.Fold, Events: make([]string, len(r.Events)), Dice: r.Dice, Note: r.Note, Owing: r.Owing,
+	}
+	for i, e := range r.Events {
+		d.Events[i] = string(e)
+	}
+	if r.Seq == 1 {
+		d.ListKind, d.ListCampaign, d.ListParent, d.ListKey = r.Kind, r.Campaign, r.Parent, listKey(r.Time, r.Stream)
+	}
+	return d
+}
+
+func (d recordDoc) record() journal.Record {
+	r := journal.Record{
+		Stream: d.Stream, Seq: d.Seq, Campaign: d.Campaign, Kind: d.Kind, Parent: d.ListParent,
+		RequestID: d.RequestID, RequestHash: d.RequestHash, Actor: d.Actor, OverrideReason: d.OverrideReason,
+		Time: d.Time.UTC(), Fold: d.Fold, Dice: d.Dice, Note: d.Note, Owing: d.Owing,
+	}
+	for _, e := range d.Events {
+		r.Events = append(r.Events, json.RawMessage(e))
+	}
+	return r
+}

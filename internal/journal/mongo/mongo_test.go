@@ -1,0 +1,109 @@
+//go:build unix
+
+package mongo_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"go.mongodb.org/mongo-driver/v2/bson"
+	driver "go.mongodb.org/mongo-driver/v2/mongo"
+	"go.mongodb.org/mongo-driver/v2/mongo/options"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/journal"
+	"github.com/wayfarer-rpg/wayfarer/internal/journal/journaltest"
+	"github.com/wayfarer-rpg/wayfarer/internal/journal/journaltest/ferret"
+	"github.com/wayfarer-rpg/wayfarer/internal/journal/mongo"
+)
+
+func open(t testing.TB, uri, database string) *mongo.Store {
+	t.Helper()
+	s, err := mongo.Open(context.Background(), uri, database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func fresh(t testing.TB) journaltest.Place {
+	uri, database := ferret.URI(t), ferret.Database()
+	first := open(t, uri, database)
+	t.Cleanup(func() {
+		if err := first.Drop(context.Background()); err != nil {
+			t.Error(err)
+		}
+	})
+	return func(t testing.TB) journal.Store { return open(t, uri, database) }
+}
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	o := journaltest.Options{}
+	if ferret.StandIn() { // searches every document for each filter
+		o.Long, o.Commits = 1000, 3
+	}
+	journaltest.Run(t, o, fresh)
+}
+
+func TestIndexesAreCreatedOnce(t *testing.T) {
+	t.Parallel()
+	uri, database := ferret.URI(t), ferret.Database()
+	s := open(t, uri, database)
+	open(t, uri, database) // finds them there
+	client, err := driver.Connect(options.Client().ApplyURI(uri))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = s.Drop(context.Background())
+		_ = client.Disconnect(context.Background())
+	})
+	want := map[string]int{}
+	for _, ix := range mongo.Indexes() {
+		want[ix.Collection]++
+		cur, err := client.Database(database).Collection(ix.Collection).Indexes().List(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var have []struct {
+			Name   string
+			Key    bson.D
+			Unique bool
+		}
+		if err := cur.All(t.Context(), &have); err != nil {
+			t.Fatal(err)
+		}
+		found := false
+		for _, h := range have {
+			if h.Name != ix.Name {
+				continue
+			}
+			found = true
+			if h.Unique != ix.Unique || len(h.Key) != len(ix.Keys) || h.Key[0].Key != ix.Keys[0].Field {
+				t.Errorf("index %s is %+v", ix.Name, h)
+			}
+		}
+		if !found {
+			t.Errorf("index %s is missing in %+v", ix.Name, have)
+		}
+	}
+	if want[mongo.Records] != 4 || want[mongo.Owings] != 2 {
+		t.Errorf("indexes by collection: %v", want)
+	}
+}
+
+func TestBadURIDoesNotShowItsPassword(t *testing.T) {
+	t.Parallel()
+	_, err := mongo.Open(t.Context(), "mongodb://ada:s3cret@:x:y/", "d")
+	if err == nil || strings.Contains(err.Error(), "s3cret") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func BenchmarkStore(b *testing.B) { journaltest.Bench(b, fresh) }

@@ -1,0 +1,367 @@
+// Package sqlite keeps the journal of one service in a file of its own, for installations on one machine. Several
+// processes may share the file. An acknowledged record survives the death of the process and of the machine: the file
+// uses a write-ahead log that is synced at each commit.
+//
+// What the edge loses: nothing that the journal stores. An error does not tell whether the insert it came from was
+// done; the journal finds out when the command is repeated.
+package sqlite
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+	"time"
+
+	msqlite "modernc.org/sqlite" // registers the driver "sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/journal"
+)
+
+const (
+	// schemaVersion is kept in the file's user_version. A file of a later version is refused.
+	schemaVersion = 1
+
+	busyTimeout = 10 * time.Second
+	readers     = 4
+)
+
+// Record 1 of each stream has index entries of its own, so that lists do not walk all records.
+const schema = `
+CREATE TABLE IF NOT EXISTS records (
+	stream          TEXT    NOT NULL,
+	seq             INTEGER NOT NULL,
+	campaign        TEXT    NOT NULL,
+	kind            TEXT    NOT NULL,
+	parent          TEXT    NOT NULL,
+	request_id      TEXT    NOT NULL,
+	request_hash    TEXT    NOT NULL,
+	actor           TEXT    NOT NULL,
+	override_reason TEXT    NOT NULL,
+	time            INTEGER NOT NULL, -- Unix milliseconds
+	fold            INTEGER NOT NULL,
+	events          TEXT    NOT NULL, -- JSON array of events, each as a string
+	dice            TEXT    NOT NULL, -- JSON array
+	note            TEXT    NOT NULL,
+	owing           INTEGER NOT NULL,
+	PRIMARY KEY (stream, seq),
+	UNIQUE (stream, request_id)
+);
+CREATE INDEX IF NOT EXISTS list_all      ON records (kind, time DESC, stream DESC) WHERE seq = 1;
+CREATE INDEX IF NOT EXISTS list_campaign ON records (kind, campaign, time DESC, stream DESC) WHERE seq = 1;
+CREATE INDEX IF NOT EXISTS list_parent   ON records (kind, parent, time DESC, stream DESC) WHERE seq = 1;
+CREATE TABLE IF NOT EXISTS heads (
+	stream     TEXT    NOT NULL,
+	fold       INTEGER NOT NULL,
+	seq        INTEGER NOT NULL,
+	request_id TEXT    NOT NULL,
+	state      TEXT    NOT NULL,
+	sum        TEXT    NOT NULL,
+	PRIMARY KEY (stream, fold)
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS owing (
+	id     TEXT    PRIMARY KEY,
+	kind   TEXT    NOT NULL,
+	stream TEXT    NOT NULL,
+	seq    INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX IF NOT EXISTS owing_kind ON owing (kind, id);
+CREATE INDEX IF NOT EXISTS owing_stream ON owing (stream, seq);
+`
+
+const columns = `stream, seq, campaign, kind, parent, request_id, request_hash, actor, override_reason, time, fold, events, dice, note, owing`
+
+// Store is a [journal.Store] in an SQLite file. Use [Open].
+type Store struct {
+	// The file takes one writer at a time. A single connection makes our own writers queue here, in order, and not
+	// in SQLite's busy loop.
+	writer *sql.DB
+	reader *sql.DB
+
+	insert, taken, read, byRequest, head, putHead, owe, owing, settle *sql.Stmt
+}
+
+// Open opens the file at path, which is created with its directory when it is not there.
+func Open(ctx context.Context, path string) (*Store, error) {
+	s, err := open(ctx, path)
+	if err != nil {
+		return nil, fmt.Errorf("open journal %s: %w", path, err)
+	}
+	return s, nil
+}
+
+func open(ctx context.Context, path string) (_ *Store, err error) {
+	abs, err := filepath.Abs(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(filepath.Dir(abs), 0o750); err != nil {
+		return nil, err
+	}
+	// The journal holds secrets of the game: SQLite gives its side files the mode of the file.
+	f, err := os.OpenFile(abs, os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the path is the operator's
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Close(); err != nil {
+		return nil, err
+	}
+	s := &Store{}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.Close())
+		}
+	}()
+	if s.writer, err = sql.Open("sqlite", dsn(abs, "_pragma", "synchronous(FULL)", "_txlock", "immediate")); err != nil {
+		return nil, err
+	}
+	s.writer.SetMaxOpenConns(1)
+	if err := s.migrate(ctx); err != nil {
+		return nil, err
+	}
+	if s.reader, err = sql.Open("sqlite", dsn(abs, "_pragma", "query_only(1)")); err != nil {
+		return nil, err
+	}
+	s.reader.SetMaxOpenConns(readers)
+	s.reader.SetMaxIdleConns(readers)
+	for _, p := range []struct {
+		to  **sql.Stmt
+		db  *sql.DB
+		sql string
+	}{
+		{&s.insert, s.writer, `INSERT INTO records (` + columns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`},
+		{&s.taken, s.writer, `SELECT EXISTS (SELECT 1 FROM records WHERE stream = ? AND seq = ?)`},
+		{&s.read, s.reader, `SELECT ` + columns + ` FROM records WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?`},
+		{&s.byRequest, s.reader, `SELECT ` + columns + ` FROM records WHERE stream = ? AND request_id = ?`},
+		{&s.head, s.reader, `SELECT seq, request_id, state, sum FROM heads WHERE stream = ? AND fold = ?`},
+		{&s.putHead, s.writer, `INSERT OR REPLACE INTO heads (stream, fold, seq, request_id, state, sum) VALUES (?,?,?,?,?,?)`},
+		{&s.owe, s.writer, `INSERT INTO owing (id, kind, stream, seq) VALUES (?,?,?,?) ON CONFLICT DO NOTHING`},
+		{&s.owing, s.reader, `SELECT kind, stream, seq FROM owing WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`},
+		{&s.settle, s.writer, `DELETE FROM owing WHERE stream = ? AND seq <= ?`},
+	} {
+		if *p.to, err = p.db.PrepareContext(ctx, p.sql); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
+}
+
+func dsn(path string, params ...string) string {
+	q := url.Values{"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)"}}
+	for i := 0; i < len(params); i += 2 {
+		q.Add(params[i], params[i+1])
+	}
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + q.Encode()
+}
+
+// migrate makes the tables. Two processes may start at once, and the change to a write-ahead log does not wait for
+// another's lock as everything else does; so it is tried again.
+func (s *Store) migrate(ctx context.Context) error {
+	deadline := time.Now().Add(busyTimeout)
+	for {
+		err := s.migrateOnce(ctx)
+		var e *msqlite.Error
+		if err == nil || !errors.As(err, &e) || e.Code()&0xff != sqlite3.SQLITE_BUSY || time.Now().After(deadline) {
+			return err
+		}
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return errors.Join(err, context.Cause(ctx))
+		}
+	}
+}
+
+func (s *Store) migrateOnce(ctx context.Context) error {
+	tx, err := s.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
+	var version int
+	if err := tx.QueryRowContext(ctx, `PRAGMA user_version`).Scan(&version); err != nil {
+		return err
+	}
+	switch {
+	case version == schemaVersion:
+		return nil
+	case version > schemaVersion:
+		return fmt.Errorf("the file has schema version %d, this program knows %d", version, schemaVersion)
+	}
+	if _, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion)); err != nil {
+		return err
+	}
+	return tx.Commit()
+}
+
+// Insert implements [journal.Store].
+func (s *Store) Insert(ctx context.Context, r journal.Record) error {
+	events := make([]string, len(r.Events))
+	for i, e := range r.Events {
+		events[i] = string(e)
+	}
+	ev, err := json.Marshal(events)
+	if err != nil {
+		return err
+	}
+	dice, err := json.Marshal(r.Dice)
+	if err != nil {
+		return err
+	}
+	res, err := s.insert.ExecContext(ctx, r.Stream, r.Seq, r.Campaign, r.Kind, r.Parent, r.RequestID, r.RequestHash,
+		r.Actor, r.OverrideReason, r.Time.UnixMilli(), r.Fold, string(ev), string(dice), r.Note, r.Owing)
+	if err != nil {
+		return err
+	}
+	if n, err := res.RowsAffected(); err != nil || n == 1 {
+		return err
+	}
+	var taken bool
+	if err := s.taken.QueryRowContext(ctx, r.Stream, r.Seq).Scan(&taken); err != nil {
+		return err
+	}
+	if taken {
+		return journal.ErrTaken
+	}
+	return journal.ErrRequestTaken
+}
+
+// Read implements [journal.Store].
+func (s *Store) Read(ctx context.Context, stream string, after, limit int) ([]journal.Record, error) {
+	return records(s.read.QueryContext(ctx, stream, after, max(limit, 0)))
+}
+
+// ByRequest implements [journal.Store].
+func (s *Store) ByRequest(ctx context.Context, stream, requestID string) (journal.Record, error) {
+	recs, err := records(s.byRequest.QueryContext(ctx, stream, requestID))
+	if err == nil && len(recs) == 0 {
+		err = journal.ErrNotFound
+	}
+	if err != nil {
+		return journal.Record{}, err
+	}
+	return recs[0], nil
+}
+
+// Firsts implements [journal.Store].
+func (s *Store) Firsts(ctx context.Context, f journal.Filter, c journal.Cursor, limit int) ([]journal.Record, error) {
+	where, args := `seq = 1`, []any{}
+	for _, cond := range []struct{ column, value string }{{"kind", f.Kind}, {"campaign", f.Campaign}, {"parent", f.Parent}} {
+		if cond.value != "" {
+			where += ` AND ` + cond.column + ` = ?`
+			args = append(args, cond.value)
+		}
+	}
+	if !c.IsZero() {
+		where += ` AND (time, stream) < (?, ?)`
+		args = append(args, c.Time.UnixMilli(), c.Stream)
+	}
+	args = append(args, max(limit, 0))
+	return records(s.reader.QueryContext(ctx, `SELECT `+columns+` FROM records WHERE `+where+ //nolint:gosec // fixed texts only
+		` ORDER BY time DESC, stream DESC LIMIT ?`, args...))
+}
+
+func records(rows *sql.Rows, err error) ([]journal.Record, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // Err tells more
+	var out []journal.Record
+	for rows.Next() {
+		var (
+			r            journal.Record
+			ms           int64
+			events, dice []byte
+			texts        []string
+		)
+		if err := rows.Scan(&r.Stream, &r.Seq, &r.Campaign, &r.Kind, &r.Parent, &r.RequestID, &r.RequestHash, &r.Actor,
+			&r.OverrideReason, &ms, &r.Fold, &events, &dice, &r.Note, &r.Owing); err != nil {
+			return nil, err
+		}
+		r.Time = time.UnixMilli(ms).UTC()
+		if err := json.Unmarshal(events, &texts); err != nil {
+			return nil, fmt.Errorf("events of record %d of %s: %w", r.Seq, r.Stream, err)
+		}
+		for _, t := range texts {
+			r.Events = append(r.Events, json.RawMessage(t))
+		}
+		if err := json.Unmarshal(dice, &r.Dice); err != nil {
+			return nil, fmt.Errorf("dice of record %d of %s: %w", r.Seq, r.Stream, err)
+		}
+		out = append(out, r)
+	}
+	return out, rows.Err()
+}
+
+// Head implements [journal.Store].
+func (s *Store) Head(ctx context.Context, stream string, fold int) (journal.Head, error) {
+	h := journal.Head{Stream: stream, Fold: fold}
+	var state []byte
+	err := s.head.QueryRowContext(ctx, stream, fold).Scan(&h.Seq, &h.RequestID, &state, &h.Sum)
+	if errors.Is(err, sql.ErrNoRows) {
+		err = journal.ErrNotFound
+	}
+	h.State = state
+	return h, err
+}
+
+// PutHead implements [journal.Store].
+func (s *Store) PutHead(ctx context.Context, h journal.Head) error {
+	_, err := s.putHead.ExecContext(ctx, h.Stream, h.Fold, h.Seq, h.RequestID, string(h.State), h.Sum)
+	return err
+}
+
+// Owe implements [journal.Store].
+func (s *Store) Owe(ctx context.Context, o journal.Obligation) error {
+	_, err := s.owe.ExecContext(ctx, journal.RecordID(o.Stream, o.Seq), o.Kind, o.Stream, o.Seq)
+	return err
+}
+
+// Owing implements [journal.Store].
+func (s *Store) Owing(ctx context.Context, kind string, after journal.Obligation, limit int) ([]journal.Obligation, error) {
+	id := ""
+	if after != (journal.Obligation{}) {
+		id = journal.RecordID(after.Stream, after.Seq)
+	}
+	rows, err := s.owing.QueryContext(ctx, kind, id, max(limit, 0))
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }() // Err tells more
+	var out []journal.Obligation
+	for rows.Next() {
+		var o journal.Obligation
+		if err := rows.Scan(&o.Kind, &o.Stream, &o.Seq); err != nil {
+			return nil, err
+		}
+		out = append(out, o)
+	}
+	return out, rows.Err()
+}
+
+// Settle implements [journal.Store].
+func (s *Store) Settle(ctx context.Context, stream string, through int) error {
+	_, err := s.settle.ExecContext(ctx, stream, through)
+	return err
+}
+
+// Ping implements [journal.Store].
+func (s *Store) Ping(ctx context.Context) error {
+	return errors.Join(s.reader.PingContext(ctx), s.writer.PingContext(ctx))
+}
+
+// Close implements [journal.Store].
+func (s *Store) Close() error {
+	var errs []error
+	for _, db := range []*sql.DB{s.reader, s.writer} { // the writer last: it folds the log into the file
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}

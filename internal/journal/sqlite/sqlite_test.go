@@ -1,0 +1,99 @@
+package sqlite_test
+
+import (
+	"context"
+	"database/sql"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/journal"
+	"github.com/wayfarer-rpg/wayfarer/internal/journal/journaltest"
+	"github.com/wayfarer-rpg/wayfarer/internal/journal/sqlite"
+)
+
+func fresh(t testing.TB) journaltest.Place {
+	path := filepath.Join(t.TempDir(), "the journal?#%.db") // needs escaping
+	return func(t testing.TB) journal.Store {
+		s, err := sqlite.Open(context.Background(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() {
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+		return s
+	}
+}
+
+func TestStore(t *testing.T) {
+	t.Parallel()
+	journaltest.Run(t, journaltest.Options{}, fresh)
+}
+
+func TestFileIsPrivateAndDurable(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "sub", "j.db")
+	s, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Insert(t.Context(), journal.Record{Stream: "a", Seq: 1, RequestID: "1", Kind: "k"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{path, path + "-wal"} {
+		info, err := os.Stat(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if info.Mode().Perm() != 0o600 {
+			t.Errorf("%s has mode %v", name, info.Mode())
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestManyOpenAnEmptyFileAtOnce(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "j.db")
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			s, err := sqlite.Open(t.Context(), path)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			if err := s.Close(); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func TestFileOfALaterVersionIsRefused(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "j.db")
+	db, err := sql.Open("sqlite", path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.ExecContext(t.Context(), "PRAGMA user_version = 99"); err != nil {
+		t.Fatal(err)
+	}
+	if err := db.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := sqlite.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "schema version 99") {
+		t.Fatalf("got %v", err)
+	}
+}
+
+func BenchmarkStore(b *testing.B) { journaltest.Bench(b, fresh) }

@@ -3,6 +3,8 @@ package journal
 import (
 	"fmt"
 	"time"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 )
 
 // Kind is the class of an [Error]. The values carry the names of the gRPC codes they are mapped to.
@@ -31,6 +33,7 @@ const (
 )
 
 // Error is an error that a caller can act upon. Everything else that comes out of a journal is a failure of the store.
+// To errors.As it is a [fault.Error] as well, so that it crosses a service's edge as it is.
 type Error struct {
 	Kind    Kind
 	Reason  string
@@ -51,6 +54,30 @@ func (e *Error) Error() string {
 
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Cause }
+
+// As gives the error as a [fault.Error].
+func (e *Error) As(target any) bool {
+	f, ok := target.(**fault.Error)
+	if !ok {
+		return false
+	}
+	*f = fault.New(faultKinds[e.Kind], e.Reason, "%s", e.Message).Wrap(e.Cause)
+	if e.Field != "" {
+		*f = (*f).At(e.Field, e.Message)
+	}
+	if e.RetryAfter > 0 {
+		*f = (*f).After(e.RetryAfter)
+	}
+	return true
+}
+
+var faultKinds = map[Kind]fault.Kind{
+	InvalidArgument: fault.InvalidArgument,
+	NotFound:        fault.NotFound,
+	AlreadyExists:   fault.AlreadyExists,
+	Aborted:         fault.Aborted,
+	Internal:        fault.Internal,
+}
 
 func errorf(k Kind, reason, field, format string, args ...any) error {
 	return &Error{Kind: k, Reason: reason, Field: field, Message: fmt.Sprintf(format, args...)}

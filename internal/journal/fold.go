@@ -1,7 +1,6 @@
 package journal
 
 import (
-	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -143,21 +142,4 @@ func (f Fold[S]) decodeHead(stream string, h Head) (At[S], error) {
 func (h Head) sum() string {
 	sum := sha256.Sum256(fmt.Appendf(nil, "%q %d %d %q %s", h.Stream, h.Fold, h.Seq, h.RequestID, h.State))
 	return hex.EncodeToString(sum[:16])
-}
-
-// RequestHash is the hash by which a repeated request is known: over the method, the actor and the request as JSON,
-// whose spacing and order of keys do not matter. It fails when the request is not JSON.
-func RequestHash(method, actor string, request json.RawMessage) (string, error) {
-	dec := json.NewDecoder(bytes.NewReader(request))
-	dec.UseNumber()
-	var v any
-	if err := dec.Decode(&v); err != nil {
-		return "", fmt.Errorf("hash request of %s: %w", method, err)
-	}
-	canonical, err := json.Marshal(v) // sorts keys
-	if err != nil {
-		return "", fmt.Errorf("hash request of %s: %w", method, err)
-	}
-	sum := sha256.Sum256(fmt.Appendf(nil, "%q %q %s", method, actor, canonical))
-	return hex.EncodeToString(sum[:]), nil
 }

@@ -142,7 +142,7 @@ type Command struct {
 	Parent string
 	// RequestID is required: 1 to [MaxRequestID] printable ASCII characters.
 	RequestID string
-	// RequestHash tells another request under the same id; see the function RequestHash.
+	// RequestHash tells another request under the same id: it covers method, actor and request.
 	RequestHash string
 	Actor       string
 	// OverrideReason is recorded as it is. A Decision may set it as well.

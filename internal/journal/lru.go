@@ -52,15 +52,6 @@ func (c *lru[K, V]) put(key K, val V, keep func(old V) bool) {
 	}
 }
 
-func (c *lru[K, V]) drop(key K) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if e, ok := c.items[key]; ok {
-		delete(c.items, key)
-		c.order.Remove(e)
-	}
-}
-
 // locks is a mutex for each stream in use. An entry lives as long as somebody holds it or waits for it.
 type locks struct {
 	mu    sync.Mutex

@@ -34,7 +34,7 @@ type Record struct {
 	Parent string
 	// RequestID is the id that the caller gave the command, unique in the stream.
 	RequestID string
-	// RequestHash tells a repeated request from another one under the same id; see [RequestHash].
+	// RequestHash tells a repeated request from another one under the same id. It covers method, actor and request.
 	RequestHash string
 	// Actor is the subject who gave the command.
 	Actor string

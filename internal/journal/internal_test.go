@@ -1,0 +1,150 @@
+package journal
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/fault"
+)
+
+func TestLRU(t *testing.T) {
+	t.Parallel()
+	c := newLRU[string, int](2)
+	c.put("a", 1, nil)
+	c.put("b", 2, nil)
+	if v, ok := c.get("a"); !ok || v != 1 {
+		t.Fatalf("a: %d, %v", v, ok)
+	}
+	c.put("c", 3, nil) // b was used longest ago
+	if _, ok := c.get("b"); ok || len(c.items) != 2 || c.order.Len() != 2 {
+		t.Fatalf("b is kept: %v", c.items)
+	}
+	keepGreater := func(v int) func(int) bool { return func(old int) bool { return old > v } }
+	c.put("a", 0, keepGreater(0))
+	c.put("c", 4, keepGreater(4))
+	if a, _ := c.get("a"); a != 1 {
+		t.Errorf("a went back to %d", a)
+	}
+	if v, _ := c.get("c"); v != 4 {
+		t.Errorf("c stayed at %d", v)
+	}
+	none := newLRU[string, int](0)
+	none.put("a", 1, nil)
+	if _, ok := none.get("a"); ok {
+		t.Error("a cache of size 0 keeps something")
+	}
+}
+
+func TestLocksExcludeByStreamAndLeaveNothing(t *testing.T) {
+	t.Parallel()
+	l := locks{inUse: map[string]*streamLock{}}
+	var wg sync.WaitGroup
+	held := map[string]*int{"a": new(int), "b": new(int)} // -race finds two holders
+	for i := range 40 {
+		stream := []string{"a", "b"}[i%2]
+		wg.Go(func() {
+			unlock := l.lock(nil, stream)
+			*held[stream]++
+			unlock()
+		})
+	}
+	wg.Wait()
+	if *held["a"] != 20 || *held["b"] != 20 {
+		t.Errorf("held %d and %d times", *held["a"], *held["b"])
+	}
+	unlock := l.lock(nil, "a")
+	done := make(chan struct{})
+	close(done)
+	if l.lock(done, "a") != nil {
+		t.Error("a held lock was taken")
+	}
+	unlock()
+	if len(l.inUse) != 0 {
+		t.Errorf("left: %v", l.inUse)
+	}
+}
+
+func TestErrorsAreFaults(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		err    error
+		kind   fault.Kind
+		reason string
+		field  string
+		after  time.Duration
+	}{
+		{errInvalid("request_id", "bad"), fault.InvalidArgument, "INVALID", "request_id", 0},
+		{errNotFound("a"), fault.NotFound, "NOT_FOUND", "", 0},
+		{errExists("a"), fault.AlreadyExists, "ALREADY_EXISTS", "", 0},
+		{errReused("a", "r"), fault.InvalidArgument, "REQUEST_ID_REUSED", "request_id", 0},
+		{errEtag("a"), fault.Aborted, "ETAG_MISMATCH", "etag", 0},
+		{errBusy("a", time.Second), fault.Aborted, "STREAM_BUSY", "", time.Second},
+		{errPageToken(), fault.InvalidArgument, "PAGE_TOKEN", "page_token", 0},
+		{errUnreadable("a", 3, io.EOF), fault.Internal, "JOURNAL_UNREADABLE", "", 0},
+	} {
+		var f *fault.Error
+		if !errors.As(fmt.Errorf("commit: %w", tt.err), &f) {
+			t.Fatalf("%v is no fault", tt.err)
+		}
+		field := ""
+		if len(f.Fields) > 0 {
+			field = f.Fields[0].Field
+		}
+		if f.Kind != tt.kind || f.Reason != tt.reason || field != tt.field || f.RetryAfter != tt.after {
+			t.Errorf("%v became %+v", tt.err, f)
+		}
+	}
+	if !errors.Is(errUnreadable("a", 3, io.EOF), io.EOF) {
+		t.Error("the cause is lost")
+	}
+}
+
+func TestEtagsDifferByStreamAndSeq(t *testing.T) {
+	t.Parallel()
+	seen := map[string]bool{}
+	for _, e := range []string{EtagOf("a", 0), EtagOf("a", 1), EtagOf("b", 1), EtagOf("a", 11), EtagOf("a1", 1)} {
+		if seen[e] {
+			t.Errorf("%s is given twice", e)
+		}
+		seen[e] = true
+	}
+}
+
+func TestRecordIDsSortBySeq(t *testing.T) {
+	t.Parallel()
+	ids := []string{RecordID("a", 1), RecordID("a", 2), RecordID("a", 10), RecordID("a", 99999), RecordID("a", MaxSeq)}
+	for i := 1; i < len(ids); i++ {
+		if ids[i-1] >= ids[i] {
+			t.Errorf("%s is not before %s", ids[i-1], ids[i])
+		}
+	}
+}
+
+func TestHeadSumCoversEveryField(t *testing.T) {
+	t.Parallel()
+	h := Head{Stream: "a", Fold: 1, Seq: 2, RequestID: "r", State: json.RawMessage(`{}`)}
+	for name, change := range map[string]func(*Head){
+		"stream": func(h *Head) { h.Stream = "b" }, "fold": func(h *Head) { h.Fold = 2 }, "seq": func(h *Head) { h.Seq = 3 },
+		"request": func(h *Head) { h.RequestID = "s" }, "state": func(h *Head) { h.State = json.RawMessage(`{ }`) },
+	} {
+		c := h
+		change(&c)
+		if c.sum() == h.sum() {
+			t.Errorf("%s is not covered", name)
+		}
+	}
+}
+
+func TestBackoffGrowsAndEnds(t *testing.T) {
+	t.Parallel()
+	for try := range 40 {
+		if d := backoff(try); d < 0 || d > 128*time.Millisecond {
+			t.Fatalf("try %d waits %v", try, d)
+		}
+	}
+}

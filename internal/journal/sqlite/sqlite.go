@@ -250,7 +250,12 @@ func (s *Store) ByRequest(ctx context.Context, stream, requestID string) (journa
 
 // Firsts implements [journal.Store].
 func (s *Store) Firsts(ctx context.Context, f journal.Filter, c journal.Cursor, limit int) ([]journal.Record, error) {
-	where, args := `seq = 1`, []any{}
+	query, args := firsts(f, c, limit)
+	return records(s.reader.QueryContext(ctx, query, args...))
+}
+
+func firsts(f journal.Filter, c journal.Cursor, limit int) (query string, args []any) {
+	where := `seq = 1`
 	for _, cond := range []struct{ column, value string }{{"kind", f.Kind}, {"campaign", f.Campaign}, {"parent", f.Parent}} {
 		if cond.value != "" {
 			where += ` AND ` + cond.column + ` = ?`
@@ -261,9 +266,8 @@ func (s *Store) Firsts(ctx context.Context, f journal.Filter, c journal.Cursor, 
 		where += ` AND (time, stream) < (?, ?)`
 		args = append(args, c.Time.UnixMilli(), c.Stream)
 	}
-	args = append(args, max(limit, 0))
-	return records(s.reader.QueryContext(ctx, `SELECT `+columns+` FROM records WHERE `+where+ //nolint:gosec // fixed texts only
-		` ORDER BY time DESC, stream DESC LIMIT ?`, args...))
+	return `SELECT ` + columns + ` FROM records WHERE ` + where + ` ORDER BY time DESC, stream DESC LIMIT ?`,
+		append(args, max(limit, 0))
 }
 
 func records(rows *sql.Rows, err error) ([]journal.Record, error) {

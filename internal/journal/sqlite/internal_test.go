@@ -1,0 +1,66 @@
+package sqlite
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/journal"
+)
+
+func TestConnectionsAreSetUpForDurability(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "j.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "10000"} {
+		var got string
+		if err := s.writer.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil {
+			t.Fatal(err)
+		}
+		if got != want {
+			t.Errorf("%s is %s, want %s", pragma, got, want)
+		}
+	}
+	if _, err := s.reader.ExecContext(t.Context(), "DELETE FROM records"); err == nil {
+		t.Error("a reader may write")
+	}
+}
+
+func TestListsWalkAnIndexOfFirstRecords(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "j.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	for index, f := range map[string]journal.Filter{
+		"list_all": {Kind: "run"}, "list_campaign": {Kind: "run", Campaign: "c"}, "list_parent": {Kind: "run", Parent: "p"},
+	} {
+		for _, c := range []journal.Cursor{{}, {Stream: "a"}} {
+			query, args := firsts(f, c, 10)
+			rows, err := s.reader.QueryContext(t.Context(), "EXPLAIN QUERY PLAN "+query, args...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var plan []string
+			for rows.Next() {
+				var id, parent, unused int
+				var step string
+				if err := rows.Scan(&id, &parent, &unused, &step); err != nil {
+					t.Fatal(err)
+				}
+				plan = append(plan, step)
+			}
+			if err := rows.Err(); err != nil {
+				t.Fatal(err)
+			}
+			all := strings.Join(plan, "; ")
+			if !strings.Contains(all, "USING INDEX "+index+" ") || strings.Contains(all, "TEMP B-TREE") {
+				t.Errorf("%+v after %+v: %s", f, c, all)
+			}
+		}
+	}
+}

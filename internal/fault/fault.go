@@ -33,7 +33,19 @@ const (
 	Unimplemented      = Kind(codes.Unimplemented)
 	DeadlineExceeded   = Kind(codes.DeadlineExceeded)
 	Canceled           = Kind(codes.Canceled)
+	OutOfRange         = Kind(codes.OutOfRange)
 )
+
+// shown tells whether faults of the kind cross the edge as they are. Internal ones do not, nor does any number that is
+// not a kind.
+func (k Kind) shown() bool {
+	switch k {
+	case InvalidArgument, NotFound, AlreadyExists, FailedPrecondition, Aborted, PermissionDenied, Unauthenticated,
+		ResourceExhausted, Unavailable, Unimplemented, DeadlineExceeded, Canceled, OutOfRange:
+		return true
+	}
+	return false
+}
 
 // String returns the name of the gRPC code.
 func (k Kind) String() string { return codes.Code(k).String() }

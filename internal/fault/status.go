@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strings"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
@@ -24,7 +25,7 @@ func ToStatus(err error) (st *status.Status, known bool) {
 	switch {
 	case err == nil:
 		return status.New(codes.OK, ""), true
-	case errors.As(err, &f) && f.Kind != Internal:
+	case errors.As(err, &f) && f.Kind.shown():
 		return f.status(), true
 	case errors.Is(err, context.Canceled):
 		return status.New(codes.Canceled, "the caller went away"), true
@@ -33,34 +34,41 @@ func ToStatus(err error) (st *status.Status, known bool) {
 	}
 	var s interface{ GRPCStatus() *status.Status }
 	if errors.As(err, &s) {
-		switch st := s.GRPCStatus(); st.Code() {
-		case codes.Internal, codes.Unknown, codes.OK:
-		default:
+		if st := s.GRPCStatus(); Kind(st.Code()).shown() {
 			return st, true
 		}
 	}
-	reason := "INTERNAL"
-	if f != nil && f.Reason != "" {
-		reason = f.Reason
-	}
-	return New(Internal, reason, "internal error").status(), false
+	return hidden(f), false
 }
 
+// status gives the details. A kind that is none, such as the zero value, is an internal fault: with the code OK a failed
+// call would look like a good one.
 func (e *Error) status() *status.Status {
-	st := status.New(codes.Code(e.Kind), e.Message)
-	details := []protoadapt.MessageV1{&errdetails.ErrorInfo{Reason: e.Reason, Domain: Domain, Metadata: e.Metadata}}
+	kind := e.Kind
+	if !kind.shown() {
+		kind = Internal
+	}
+	st := status.New(codes.Code(kind), utf8(e.Message))
+	info := &errdetails.ErrorInfo{Reason: utf8(e.Reason), Domain: Domain}
+	for k, v := range e.Metadata {
+		if info.Metadata == nil {
+			info.Metadata = make(map[string]string, len(e.Metadata))
+		}
+		info.Metadata[utf8(k)] = utf8(v)
+	}
+	details := []protoadapt.MessageV1{info}
 	if len(e.Fields) > 0 {
 		bad := &errdetails.BadRequest{}
 		for _, v := range e.Fields {
 			bad.FieldViolations = append(bad.FieldViolations, &errdetails.BadRequest_FieldViolation{
-				Field: v.Field, Description: v.Description, Reason: v.Reason,
+				Field: utf8(v.Field), Description: utf8(v.Description), Reason: utf8(v.Reason),
 			})
 		}
 		details = append(details, bad)
 	}
-	if e.Kind == FailedPrecondition {
+	if kind == FailedPrecondition {
 		details = append(details, &errdetails.PreconditionFailure{Violations: []*errdetails.PreconditionFailure_Violation{
-			{Type: e.Reason, Subject: e.Metadata["resource"], Description: e.Message},
+			{Type: info.GetReason(), Subject: info.GetMetadata()["resource"], Description: st.Message()},
 		}})
 	}
 	if e.RetryAfter > 0 {
@@ -73,8 +81,25 @@ func (e *Error) status() *status.Status {
 	return with
 }
 
+// utf8 mends text that came in by a header or a file: one bad byte would cost the status all its details.
+func utf8(s string) string { return strings.ToValidUTF8(s, "\uFFFD") }
+
 // GRPCStatus lets grpc-go read a fault that no interceptor has seen.
-func (e *Error) GRPCStatus() *status.Status { return e.status() }
+// It hides an internal fault as [ToStatus] does.
+func (e *Error) GRPCStatus() *status.Status {
+	if !e.Kind.shown() {
+		return hidden(e)
+	}
+	return e.status()
+}
+
+func hidden(f *Error) *status.Status {
+	reason := "INTERNAL"
+	if f != nil && f.Reason != "" {
+		reason = f.Reason
+	}
+	return New(Internal, reason, "internal error").status()
+}
 
 // FromStatus turns an error of a gRPC client into the fault that the server sent, with kind, reason, fields, metadata and
 // waiting time. Errors without a status come back as they are.
@@ -90,7 +115,9 @@ func FromStatus(err error) error {
 	for _, d := range st.Details() {
 		switch d := d.(type) {
 		case *errdetails.ErrorInfo:
-			e.Reason, e.Metadata = d.GetReason(), d.GetMetadata()
+			if d.GetDomain() == Domain { // the reasons of others are not ours to understand
+				e.Reason, e.Metadata = d.GetReason(), d.GetMetadata()
+			}
 		case *errdetails.BadRequest:
 			for _, v := range d.GetFieldViolations() {
 				e.Fields = append(e.Fields, Violation{Field: v.GetField(), Reason: v.GetReason(), Description: v.GetDescription()})
@@ -121,10 +148,10 @@ func report(ctx context.Context, log *slog.Logger, method string, err error) err
 	if err == nil {
 		return nil
 	}
-	if ctx.Err() != nil && KindOf(err) == Internal {
-		return status.FromContextError(ctx.Err()).Err()
-	}
 	st, known := ToStatus(err)
+	if !known && ctx.Err() != nil { // what breaks after the caller has left is an echo of that
+		st, known = ToStatus(ctx.Err())
+	}
 	if !known {
 		log.ErrorContext(ctx, "rpc failed", "method", method, "err", fmt.Sprint(err))
 	}

@@ -37,8 +37,10 @@ func Derive(parent, step string) string {
 	return uuid.NewSHA1(namespace, fmt.Appendf(nil, "%d:%s/%s", len(parent), parent, step)).String()
 }
 
-// Hash tells one request from another under the same id: over the method, the actor and the request's canonical JSON
-// without its request_id. Protobuf's own bytes are not stable, nor are the spaces of its JSON, so neither is used.
+// Hash tells one request from another under the same id: SHA-256, in hexadecimal, over the method, the actor and the
+// request's canonical JSON without its request_id. Protobuf's own bytes are not stable, nor are the spaces of its JSON, so
+// neither is used. Only the request's own request_id is left out, not those of messages in it. It fails on a message that
+// has no JSON, for example one with text that is not UTF-8.
 func Hash(method, actor string, req proto.Message) (string, error) {
 	raw, err := protojson.Marshal(req)
 	if err != nil {
@@ -46,12 +48,16 @@ func Hash(method, actor string, req proto.Message) (string, error) {
 	}
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
-	var fields map[string]any
-	if err := dec.Decode(&fields); err != nil {
+	var value any // an object, but for the well-known types
+	if err := dec.Decode(&value); err != nil {
 		return "", fmt.Errorf("hash %s: %w", method, err)
 	}
-	delete(fields, "requestId")
-	canonical, err := json.Marshal(fields) // sorts keys
+	if fd := req.ProtoReflect().Descriptor().Fields().ByName("request_id"); fd != nil {
+		if object, ok := value.(map[string]any); ok {
+			delete(object, fd.JSONName())
+		}
+	}
+	canonical, err := json.Marshal(value) // sorts keys
 	if err != nil {
 		return "", fmt.Errorf("hash %s: %w", method, err)
 	}

@@ -8,12 +8,16 @@
 //	words       = the four uint64 of block(i, 0), then of block(i, 1), …
 //	die of n    = take words until w < n * floor(2^64 / n), every word when n is a power of two;  face = 1 + w mod n
 //
+// So every die takes at least one word, also a die of 1, whose face is always 1. The client seed needs no length before it:
+// what follows it in the message always has nine bytes.
+//
 // The package owns nothing but this. Who may see seeds and keys is the dice service's matter.
 package dicestream
 
 import (
 	"crypto/hmac"
 	"crypto/sha256"
+	"crypto/subtle"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -38,7 +42,35 @@ var ErrExhausted = errors.New("dicestream: no blocks left")
 // Commitment is what is published of a seed before the first draw.
 func Commitment(seed []byte) [sha256.Size]byte { return sha256.Sum256(seed) }
 
-// Key returns the key of roll number i.
+// Verify tells whether seed, of SeedSize bytes, is the one that was committed to.
+func Verify(seed, commitment []byte) bool {
+	sum := Commitment(seed)
+	return len(seed) == SeedSize && subtle.ConstantTimeCompare(sum[:], commitment) == 1
+}
+
+// Faces returns what roll number i shows for dice of the given sides, in that order: what anyone recomputes who checks a
+// roll. It fails for a seed or a client seed of the wrong length and for sides that [Source.Next] refuses.
+func Faces(seed []byte, clientSeed string, i uint64, sides ...int) ([]int, error) {
+	if len(seed) != SeedSize {
+		return nil, fmt.Errorf("dicestream: a seed has %d bytes, not %d", SeedSize, len(seed))
+	}
+	if len(clientSeed) > MaxClientSeed {
+		return nil, fmt.Errorf("dicestream: a client seed has at most %d bytes, not %d", MaxClientSeed, len(clientSeed))
+	}
+	src, err := NewSource(Key(seed, clientSeed, i))
+	if err != nil {
+		return nil, err
+	}
+	faces := make([]int, len(sides))
+	for j, n := range sides {
+		if faces[j], err = src.Next(n); err != nil {
+			return nil, fmt.Errorf("die %d: %w", j, err)
+		}
+	}
+	return faces, nil
+}
+
+// Key returns the key of roll number i. It takes seeds of any length: whoever keeps them checks them.
 func Key(seed []byte, clientSeed string, i uint64) []byte {
 	mac := hmac.New(sha256.New, seed)
 	mac.Write([]byte(clientSeed))
@@ -69,7 +101,10 @@ func (s *Source) Next(sides int) (int, error) {
 		return 0, fmt.Errorf("dicestream: a die of %d sides", sides)
 	}
 	r, err := s.below(uint64(sides))
-	return 1 + int(r), err //nolint:gosec // below MaxSides
+	if err != nil {
+		return 0, err
+	}
+	return 1 + int(r), nil //nolint:gosec // below MaxSides
 }
 
 // below returns a number from 0 to n-1, each with the same chance.

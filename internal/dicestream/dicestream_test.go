@@ -6,10 +6,13 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"flag"
+	"math"
 	"math/big"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -116,6 +119,12 @@ func TestVectors(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		if !Verify(seed, commitment[:]) {
+			t.Errorf("vector %d: the seed is not that of the commitment", i)
+		}
+		if faces, err := Faces(seed, v.ClientSeed, v.Index, v.Sides...); err != nil || !slices.Equal(faces, v.Faces) {
+			t.Errorf("vector %d: faces %v, %v, want %v", i, faces, err, v.Faces)
+		}
 		for j, n := range v.Sides {
 			if face, err := src.Next(n); err != nil || face != v.Faces[j] {
 				t.Errorf("vector %d: d%d is %d, %v, want %d", i, n, face, err, v.Faces[j])
@@ -158,6 +167,78 @@ func TestWordsAboveTheLimitAreRejected(t *testing.T) {
 		}
 	}
 }
+
+// The rule of the definition, with big integers, for any n: the limits of small dice are too near 2^64 to be met by chance.
+func TestEveryDrawIsThatOfTheDefinition(t *testing.T) {
+	t.Parallel()
+	all := new(big.Int).Lsh(big.NewInt(1), 64)
+	rejected := 0
+	for i, n := range []uint64{1, 2, 3, 6, 10, 100, MaxSides, 1<<32 + 1, 3 << 61, 3 << 62, 1<<63 - 1, 1 << 63, 1<<63 + 1, 1<<64 - 1} {
+		key := Key(make([]byte, SeedSize), "definition", uint64(i))
+		words, _ := NewSource(key)
+		src, _ := NewSource(key)
+		big1 := new(big.Int).SetUint64(n)
+		limit := new(big.Int).Mul(big1, new(big.Int).Div(all, big1))
+		for range 100 {
+			w, err := words.word()
+			for ; err == nil && new(big.Int).SetUint64(w).Cmp(limit) >= 0; w, err = words.word() {
+				rejected++
+			}
+			want := new(big.Int).Mod(new(big.Int).SetUint64(w), big1).Uint64()
+			if got, err2 := src.below(n); err != nil || err2 != nil || got != want {
+				t.Fatalf("below(%d) = %d, %v, %v, want %d", n, got, err, err2, want)
+			}
+		}
+	}
+	if rejected < 100 {
+		t.Errorf("only %d words were rejected", rejected)
+	}
+}
+
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	seed := bytes.Repeat([]byte{7}, SeedSize)
+	good := Commitment(seed)
+	bad := good
+	bad[31] ^= 1
+	short := Commitment(seed[1:])
+	for name, tc := range map[string]struct {
+		seed, commitment []byte
+		want             bool
+	}{
+		"the seed":                          {seed, good[:], true},
+		"another commitment":                {seed, bad[:], false},
+		"a cut commitment":                  {seed, good[:31], false},
+		"no commitment":                     {seed, nil, false},
+		"another seed":                      {bytes.Repeat([]byte{8}, SeedSize), good[:], false},
+		"a short seed with its commitment":  {seed[1:], short[:], false},
+		"no seed, with that one commitment": {nil, func() []byte { c := Commitment(nil); return c[:] }(), false},
+	} {
+		if got := Verify(tc.seed, tc.commitment); got != tc.want {
+			t.Errorf("%s: %v", name, got)
+		}
+	}
+}
+
+func TestFacesRefusesWhatIsNoRoll(t *testing.T) {
+	t.Parallel()
+	seed := make([]byte, SeedSize)
+	for name, err := range map[string]error{
+		"a short seed":            second(Faces(seed[1:], "", 1, 6)),
+		"an endless client seed":  second(Faces(seed, strings.Repeat("x", MaxClientSeed+1), 1, 6)),
+		"a die without sides":     second(Faces(seed, "", 1, 6, 0)),
+		"a die beyond the limits": second(Faces(seed, "", 1, MaxSides+1)),
+	} {
+		if err == nil {
+			t.Errorf("%s is taken", name)
+		}
+	}
+	if faces, err := Faces(seed, strings.Repeat("x", MaxClientSeed), 1); err != nil || len(faces) != 0 {
+		t.Errorf("a roll of no dice: %v, %v", faces, err)
+	}
+}
+
+func second(_ []int, err error) error { return err }
 
 func TestEveryWordCountsForAPowerOfTwo(t *testing.T) {
 	t.Parallel()
@@ -216,8 +297,12 @@ func TestBadArguments(t *testing.T) {
 		t.Errorf("d1 = %d, %v", face, err)
 	}
 	src.next, src.used = 1<<32, SeedSize
-	if _, err := src.Next(6); err == nil {
-		t.Error("blocks never end")
+	if face, err := src.Next(6); !errors.Is(err, ErrExhausted) || face != 0 {
+		t.Errorf("after the last block: %d, %v", face, err)
+	}
+	src.next, src.used = math.MaxUint32, SeedSize
+	if _, err := src.Next(6); err != nil {
+		t.Errorf("the last block: %v", err)
 	}
 }
 

@@ -1,30 +1,184 @@
-# Tool modules and the embedded servers stay outside go.work and are built with GOWORK=off.
+# Wayfarer's one entry point: CI runs `make test`, and nothing that is not here.
+#
+# Needed: Go, make, git, bash; gcc for `make test` (the race detector). Every other tool is a Go module, pinned in a module
+# of its own under tools/ that stays outside go.work, and built once into .tmp/tools. The embedded servers under
+# deploy/local are modules of their own as well, since their dependencies do not agree with the house's.
+
 SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+# Two heavy builds side by side are slower than one after the other, and need twice the memory.
+.NOTPARALLEL:
+
 TOOLS := .tmp/tools
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+# What `make breaking` compares with: the commit that the branch left main at, on main itself the one before.
+BASE ?=
+# A module outside go.work.
+OUTSIDE := GOWORK=off
+MODULES := . proto
+COMMANDS := $(wildcard services/cmd/* workflows/cmd/* gateway/cmd/*)
 
 .PHONY: help
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-16s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##### Running
+
+.PHONY: run
+run: bin/temporaldev local ## serve everything on this machine until Ctrl-C; state in .wayfarer/
+	@exec bin/wayfarer-local
+
+.PHONY: demo
+demo: build ## play the main job through REST and print it as a story
+	@exec bin/wayfarer demo
+
+.PHONY: local
+local:
+	@if [[ -d deploy/local ]] && compgen -G 'deploy/local/*.go' >/dev/null; then
+		echo "building bin/wayfarer-local"
+		go build -ldflags '$(LDFLAGS)' -o bin/wayfarer-local ./deploy/local
+	else
+		echo "deploy/local does not exist yet" >&2; exit 1
+	fi
+
+.PHONY: build
+build: temporaldev ## build every program into bin/
+	@mkdir -p bin
+	for dir in $(COMMANDS); do
+		echo "building bin/$${dir##*/}"
+		go build -ldflags '$(LDFLAGS)' -o "bin/$${dir##*/}" "./$$dir"
+	done
+	if compgen -G 'deploy/local/*.go' >/dev/null; then $(MAKE) --no-print-directory local; fi
+
+.PHONY: temporaldev
+temporaldev: bin/temporaldev ## build the Temporal server for one machine, if its source changed
+
+bin/temporaldev: $(wildcard deploy/local/temporaldev/*.go deploy/local/temporaldev/go.*)
+	@tools/slow.sh "building bin/temporaldev: a whole Temporal server; the first time takes minutes" \
+		env -C deploy/local/temporaldev $(OUTSIDE) go build -ldflags '-s -w' -o ../../../$@ .
+
+.PHONY: ferretdev
+ferretdev: bin/ferretdev ## build the MongoDB stand-in, if its source changed
+
+# The flags are those of internal/journal/journaltest/ferret, so that both find the other's work in Go's cache.
+bin/ferretdev: $(wildcard deploy/local/ferretdev/*.go deploy/local/ferretdev/go.*)
+	@tools/slow.sh "building bin/ferretdev: a stand-in for MongoDB" \
+		env -C deploy/local/ferretdev $(OUTSIDE) CGO_ENABLED=0 go build -trimpath -o ../../../$@ .
+
+##### Checking
+
+.PHONY: test
+test: ## everything that CI runs; the test runner's summary comes last
+	@tools/check.sh check-format vet house check-generate lint-proto breaking lint workflowcheck test-tools test-servers -- test-go
+
+.PHONY: check-format
+check-format:
+	@tools/gofiles.sh | xargs gofmt -l | (! grep .) || { echo 'run "make fmt"' >&2; exit 1; }
+
+.PHONY: vet
+vet:
+	@for dir in $(MODULES); do go -C "$$dir" vet ./...; done
+	for dir in tools deploy/local/ferretdev deploy/local/temporaldev; do $(OUTSIDE) go -C "$$dir" vet ./...; done
+
+.PHONY: house
+house:
+	@go test -count=1 ./internal/house/...
+
+.PHONY: lint
+lint: $(TOOLS)/golangci-lint ## golangci-lint on the house's modules
+	@for dir in $(MODULES); do (cd "$$dir" && '$(CURDIR)/$<' run --config '$(CURDIR)/.golangci.yml' ./...); done
+
+.PHONY: workflowcheck
+workflowcheck: $(TOOLS)/workflowcheck
+	@if [[ -d workflows ]]; then $< ./workflows/...; else echo "no workflows yet"; fi
+
+.PHONY: test-tools
+test-tools:
+	@cd tools && $(OUTSIDE) go test ./...
+
+.PHONY: test-servers
+test-servers:
+	@cd deploy/local/ferretdev && $(OUTSIDE) CGO_ENABLED=0 go test -trimpath ./...
+	cd deploy/local/temporaldev && $(OUTSIDE) go test ./...
+
+# TESTFLAGS adds to `go test`, PACKAGES restricts it.
+PACKAGES ?= ./... github.com/wayfarer-rpg/wayfarer/proto/...
+.PHONY: test-go
+test-go: $(TOOLS)/gotestsum bin/temporaldev ## the tests alone; PACKAGES=./rules/... restricts them
+	@$(TOOLS)/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg -- -race $(TESTFLAGS) $(PACKAGES)
+
+.PHONY: bench
+bench: ## the figures, as ratios within one run
+	@go test -run '^$$' -bench . -benchmem $(BENCHFLAGS) ./...
+
+.PHONY: fmt
+fmt: $(TOOLS)/buf .proto-deps/.stamp ## format Go and protos
+	@tools/gofiles.sh | xargs gofmt -w
+	$(TOOLS)/buf format -w proto
+
+.PHONY: clean
+clean: ## remove what was built; keeps .wayfarer/
+	rm -rf bin .tmp .proto-deps
+
+##### The contract
+
+PROTO_TOOLS := $(TOOLS)/buf $(TOOLS)/plugins.stamp $(TOOLS)/openapi .proto-deps/.stamp
 
 .PHONY: generate
-generate: $(TOOLS)/proto.stamp $(TOOLS)/buf .proto-deps/.stamp ## generate Go and OpenAPI from the protos; PROTO=<folder> restricts it
+generate: $(PROTO_TOOLS) ## generate Go and OpenAPI from the protos; PROTO=proto/wayfarer/dice restricts it
 	@tools/generate.sh write
 
-$(TOOLS)/proto.stamp: tools/go.mod tools/go.sum
+.PHONY: check-generate
+check-generate: $(PROTO_TOOLS) ## fail when `make generate` would change something
+	@tools/generate.sh check
+
+.PHONY: lint-proto
+lint-proto: $(TOOLS)/buf .proto-deps/.stamp ## lint and format check of the protos
+	@$(TOOLS)/buf lint
+	$(TOOLS)/buf format --diff --exit-code proto
+
+.PHONY: breaking
+breaking: $(TOOLS)/buf .proto-deps/.stamp ## fail when stored or spoken messages would break; BASE=<commit>
+	@BASE='$(BASE)' tools/breaking.sh
+
+##### Tools
+
+$(TOOLS)/plugins.stamp: tools/go.mod tools/go.sum
 	@echo "building the proto plugins"; mkdir -p $(TOOLS)
-	cd tools && GOWORK=off go build -o ../$(TOOLS)/ google.golang.org/protobuf/cmd/protoc-gen-go \
+	cd tools && $(OUTSIDE) go build -o ../$(TOOLS)/ google.golang.org/protobuf/cmd/protoc-gen-go \
 		google.golang.org/grpc/cmd/protoc-gen-go-grpc github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-grpc-gateway \
 		github.com/grpc-ecosystem/grpc-gateway/v2/protoc-gen-openapiv3
-	@touch $@
+	touch ../$@
 
-$(TOOLS)/buf: tools/buf/go.mod tools/buf/go.sum
-	@echo "building buf"; mkdir -p $(TOOLS)
-	cd tools/buf && GOWORK=off go build -o ../../$@ github.com/bufbuild/buf/cmd/buf
-	@touch $@
+$(TOOLS)/openapi: tools/go.mod tools/go.sum $(wildcard tools/openapi/*.go)
+	@mkdir -p $(TOOLS)
+	cd tools && $(OUTSIDE) go build -o ../$@ ./openapi
 
 .proto-deps/.stamp: tools/go.mod tools/go.sum tools/protodeps/main.go
-	rm -rf .proto-deps && mkdir -p .proto-deps
-	cd tools && GOWORK=off go run ./protodeps ../.proto-deps
-	@touch $@
+	@rm -rf .proto-deps.new && mkdir .proto-deps.new
+	cd tools && $(OUTSIDE) go run ./protodeps ../.proto-deps.new
+	touch ../.proto-deps.new/.stamp
+	rm -rf ../.proto-deps && mv ../.proto-deps.new ../.proto-deps
+
+# Binaries under the name of their go.sum: a second working tree, or a way back in history, finds what was built before.
+CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wayfarer/tools
+define tool
+$(TOOLS)/$(1): tools/$(2)/go.mod tools/$(2)/go.sum
+	@mkdir -p $(TOOLS) '$(CACHE)'
+	built="$(CACHE)/$(1)-$$$$(go env GOVERSION)-$$$$(cat tools/$(2)/go.mod tools/$(2)/go.sum | git hash-object --stdin)"
+	if [[ ! -x $$$$built ]]; then
+		tools/slow.sh "building $(1)$(4)" env -C tools/$(2) $(OUTSIDE) go build -o "$$$$built.$$$$$$$$" $(3)
+		mv "$$$$built.$$$$$$$$" "$$$$built"
+	fi
+	ln -sfn "$$$$built" $$@
+	touch -h $$@
+endef
+$(eval $(call tool,buf,buf,github.com/bufbuild/buf/cmd/buf,))
+$(eval $(call tool,golangci-lint,lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,: the first time takes minutes))
+$(eval $(call tool,gotestsum,test,gotest.tools/gotestsum,))
+$(eval $(call tool,workflowcheck,test,go.temporal.io/sdk/contrib/tools/workflowcheck,))
+
+.ONESHELL:

@@ -1,31 +1,52 @@
 #!/usr/bin/env bash
 # generate.sh write: brings the generated code and the OpenAPI document up to date with the protos.
-# generate.sh check: exits 1 and says where they differ; changes nothing.
+# generate.sh check: exits 1 and says where they differ or git does not know them; changes nothing.
 #
 # Everything is generated into a scratch folder first, so a proto that does not compile leaves the tree as it was and two
-# runs at once do not mix. PROTO=proto/wayfarer/dice restricts `write` to a folder (no OpenAPI then).
+# runs at once do not mix. PROTO=proto/wayfarer/dice restricts `write` to a folder and leaves the OpenAPI document alone.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 mode=${1:?write or check}
 
-mkdir -p .tmp
 out=$(mktemp -d .tmp/generate.XXXXXX)
 trap 'rm -rf "$out"' EXIT
-mkdir -p "$out/proto"
+mkdir -p "$out/proto/openapi"
 
 only=()
-[[ -z "${PROTO:-}" ]] || only=(--path "$PROTO")
+[[ -z ${PROTO:-} ]] || only=(--path "$PROTO")
 .tmp/tools/buf generate --output "$out" "${only[@]}"
+if [[ -z ${PROTO:-} ]]; then
+	.tmp/tools/openapi "$out/openapi" >"$out/proto/openapi/wayfarer.json"
+fi
 
-generated() { (cd "$1" && find proto -type f \( -name '*.pb.go' -o -name '*.pb.gw.go' \) | sort); }
+generated() {
+	(cd "$1" && find proto -type f \( -name '*.pb.go' -o -name '*.pb.gw.go' -o -path 'proto/openapi/*' \) | sort)
+}
 
 case $mode in
 write)
-	while read -r file; do
+	generated "$out" | while read -r file; do
 		cmp -s "$out/$file" "$file" || { mkdir -p "$(dirname "$file")"; cp "$out/$file" "$file"; echo "wrote $file"; }
-	done < <(generated "$out")
-	[[ -z "${PROTO:-}" ]] || exit 0
+	done
+	[[ -z ${PROTO:-} ]] || exit 0
 	# What no source makes any more goes away.
 	comm -13 <(generated "$out") <(generated .) | while read -r file; do rm "$file"; echo "removed $file"; done
+	;;
+check)
+	stale=$(
+		generated "$out" | while read -r file; do cmp -s "$out/$file" "$file" || echo "$file is out of date"; done
+		comm -13 <(generated "$out") <(generated .) | sed 's/$/ has no source any more/'
+		if git rev-parse --git-dir >/dev/null 2>&1; then
+			git ls-files --others --exclude-standard proto/openapi 'proto/*.pb.go' 'proto/*.pb.gw.go' | sed 's/$/ is not in git/'
+		fi
+	)
+	if [[ -n $stale ]]; then
+		printf '%s\nrun "make generate" and commit what it writes\n' "$stale" >&2
+		exit 1
+	fi
+	;;
+*)
+	echo "generate.sh: unknown mode $mode" >&2
+	exit 2
 	;;
 esac

@@ -1,0 +1,203 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/config"
+)
+
+type settings struct {
+	Server    config.Server
+	Auth      config.Auth
+	Identity  config.Identity
+	Store     config.Store
+	Telemetry config.Telemetry
+	Party     string `env:"PARTY_ADDR" envDefault:"127.0.0.1:1"`
+	unseen    int
+}
+
+func (s *settings) Check() error {
+	if s.unseen++; s.Party == "nowhere" {
+		return config.Bad("PARTY_ADDR", "is nowhere")
+	}
+	return nil
+}
+
+func least(more map[string]string) func(string) string {
+	vars := map[string]string{
+		"WAYFARER_ISSUER": "https://id.example", "WAYFARER_JWKS_URL": "https://id.example/keys",
+		"WAYFARER_TOKEN_URL": "https://id.example/token", "WAYFARER_CLIENT_ID": "travel", "WAYFARER_CLIENT_SECRET": "swordfish",
+	}
+	for k, v := range more {
+		vars[k] = v
+	}
+	return func(k string) string { return vars[k] }
+}
+
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	got, err := config.Load[settings](least(map[string]string{"WAYFARER_GRACE": "", "STORE": ""}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := settings{
+		Server: config.Server{Listen: ":9090", MaxReceive: 1 << 20, Grace: 10 * time.Second, Deadline: 30 * time.Second, LogLevel: slog.LevelInfo},
+		Auth:   config.Auth{Issuer: "https://id.example", Audience: "wayfarer", JWKS: "https://id.example/keys", Leeway: 30 * time.Second},
+		Identity: config.Identity{
+			TokenURL: "https://id.example/token", ClientID: "travel", ClientSecret: "swordfish",
+		},
+		Store:     config.Store{Kind: config.SQLite, DataDir: ".wayfarer"},
+		Telemetry: config.Telemetry{Ratio: 1},
+		Party:     "127.0.0.1:1",
+		unseen:    1,
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestEveryVariableIsRead(t *testing.T) {
+	t.Parallel()
+	got, err := config.Load[settings](least(map[string]string{
+		"WAYFARER_LISTEN": "127.0.0.1:0", "WAYFARER_METRICS_LISTEN": "[::1]:9464", "WAYFARER_MAX_RECEIVE_BYTES": "2048",
+		"WAYFARER_REFLECTION": "true", "WAYFARER_GRACE": "1m", "WAYFARER_DEADLINE": "5s", "WAYFARER_LOG_LEVEL": "debug",
+		"WAYFARER_AUDIENCE": "table", "WAYFARER_TOKEN_LEEWAY": "0s",
+		"STORE": "mongodb", "MONGODB_URI": "mongodb://ada:swordfish@db/", "WAYFARER_DATA_DIR": "/data",
+		"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4317", "WAYFARER_TRACE_RATIO": "0.25", "PARTY_ADDR": "party:9090",
+	}))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := settings{
+		Server: config.Server{
+			Listen: "127.0.0.1:0", MetricsListen: "[::1]:9464", MaxReceive: 2048, Reflection: true, Grace: time.Minute,
+			Deadline: 5 * time.Second, LogLevel: slog.LevelDebug,
+		},
+		Auth: config.Auth{Issuer: "https://id.example", Audience: "table", JWKS: "https://id.example/keys"},
+		Identity: config.Identity{
+			TokenURL: "https://id.example/token", ClientID: "travel", ClientSecret: "swordfish",
+		},
+		Store:     config.Store{Kind: config.MongoDB, MongoURI: "mongodb://ada:swordfish@db/", DataDir: "/data"},
+		Telemetry: config.Telemetry{Endpoint: "http://collector:4317", Ratio: 0.25},
+		Party:     "party:9090",
+		unseen:    1,
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got  %+v\nwant %+v", got, want)
+	}
+}
+
+func TestBadValuesNameTheirVariable(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ key, value string }{
+		"a listener without a port":        {"WAYFARER_LISTEN", "localhost"},
+		"a port that is no number":         {"WAYFARER_LISTEN", ":http"},
+		"a port beyond the last":           {"WAYFARER_METRICS_LISTEN", ":65536"},
+		"a size that is no number":         {"WAYFARER_MAX_RECEIVE_BYTES", "1MB"},
+		"a size of nothing":                {"WAYFARER_MAX_RECEIVE_BYTES", "0"},
+		"a size of a gigabyte":             {"WAYFARER_MAX_RECEIVE_BYTES", "1073741824"},
+		"a switch that is neither":         {"WAYFARER_REFLECTION", "maybe"},
+		"a time without a unit":            {"WAYFARER_GRACE", "10"},
+		"a time before now":                {"WAYFARER_GRACE", "-1s"},
+		"a deadline that has passed":       {"WAYFARER_DEADLINE", "0s"},
+		"a level that is none":             {"WAYFARER_LOG_LEVEL", "loud"},
+		"keys that are no URL":             {"WAYFARER_JWKS_URL", "id.example/keys"},
+		"keys in a file":                   {"WAYFARER_JWKS_URL", "file:///etc/keys"},
+		"a leeway of an hour":              {"WAYFARER_TOKEN_LEEWAY", "1h"},
+		"no issuer":                        {"WAYFARER_ISSUER", ""},
+		"no secret":                        {"WAYFARER_CLIENT_SECRET", ""},
+		"a password in a URL":              {"WAYFARER_TOKEN_URL", "https://ada:swordfish@id.example/token"},
+		"a store that is none":             {"STORE", "paper"},
+		"a MongoDB that is somewhere else": {"MONGODB_URI", "postgres://ada:swordfish@db/"},
+		"a collector that is no URL":       {"OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317"},
+		"a ratio above one":                {"WAYFARER_TRACE_RATIO", "1.5"},
+		"a ratio that is no number":        {"WAYFARER_TRACE_RATIO", "NaN"},
+		"what the whole does not like":     {"PARTY_ADDR", "nowhere"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := config.Load[settings](least(map[string]string{tc.key: tc.value}))
+			var bad *config.Error
+			if !errors.As(err, &bad) || bad.Var != tc.key || bad.Problem == "" {
+				t.Fatalf("error %v", err)
+			}
+			if lines := strings.Split(err.Error(), "\n"); len(lines) != 1 {
+				t.Errorf("%d problems: %q", len(lines), lines)
+			}
+			if strings.Contains(err.Error(), "swordfish") {
+				t.Errorf("a secret is shown: %v", err)
+			}
+		})
+	}
+}
+
+func TestAllProblemsAreNamedAtOnce(t *testing.T) {
+	t.Parallel()
+	_, err := config.Load[settings](func(k string) string {
+		return map[string]string{"WAYFARER_GRACE": "x", "WAYFARER_TRACE_RATIO": "y", "WAYFARER_ISSUER": "z"}[k]
+	})
+	for _, want := range []string{
+		"WAYFARER_GRACE: ", "WAYFARER_TRACE_RATIO: ", "WAYFARER_JWKS_URL: is needed", "WAYFARER_TOKEN_URL: is needed",
+		"WAYFARER_CLIENT_ID: is needed", "WAYFARER_CLIENT_SECRET: is needed",
+	} {
+		if !strings.Contains(fmt.Sprint(err), want) {
+			t.Errorf("%q is not in %v", want, err)
+		}
+	}
+	if n := strings.Count(err.Error(), "\n") + 1; n != 6 {
+		t.Errorf("%d problems: %v", n, err)
+	}
+	_, err = config.Load[settings](least(map[string]string{"STORE": "mongodb", "WAYFARER_GRACE": "-1s"}))
+	if s := fmt.Sprint(err); !strings.Contains(s, "MONGODB_URI: is needed") || !strings.Contains(s, "WAYFARER_GRACE") {
+		t.Errorf("two parts are wrong: %v", err)
+	}
+}
+
+func TestSecretsStaySecret(t *testing.T) {
+	t.Parallel()
+	s := struct{ Password config.Secret }{"swordfish"}
+	var log bytes.Buffer
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("start", "password", s.Password, "all", s)
+	raw, err := json.Marshal(s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, out := range []string{fmt.Sprint(s), fmt.Sprintf("%+v %#v %q %s", s, s, s.Password, s.Password), log.String(), string(raw)} {
+		if strings.Contains(out, "swordfish") || !strings.Contains(out, "[secret]") {
+			t.Errorf("shown: %s", out)
+		}
+	}
+	if string(s.Password) != "swordfish" || config.Secret("").String() != "" {
+		t.Error("the text is lost")
+	}
+}
+
+func TestMistakesOfTheProgramPanic(t *testing.T) {
+	t.Parallel()
+	for name, load := range map[string]func(){
+		"no struct": func() { _, _ = config.Load[int](func(string) string { return "" }) },
+		"a bad default": func() {
+			_, _ = config.Load[struct {
+				N int `env:"N" envDefault:"x"`
+			}](func(string) string { return "" })
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			defer func() {
+				if recover() == nil {
+					t.Error("no panic")
+				}
+			}()
+			load()
+		})
+	}
+}

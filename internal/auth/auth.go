@@ -7,9 +7,12 @@ package auth
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,12 +22,14 @@ import (
 	"golang.org/x/time/rate"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
+	"github.com/wayfarer-rpg/wayfarer/internal/requestid"
 )
 
 // ActorHeader is the metadata key under which a service names the user it acts for.
 const ActorHeader = "x-wayfarer-actor"
 
-// ServiceScope is the scope by which a token is known as a service's.
+// ServiceScope is the scope by which a token is known as a service's. The issuer must grant it to clients by their own
+// credentials only, never to users: whoever has it may act for anybody.
 const ServiceScope = "wayfarer.service"
 
 // Reasons of UNAUTHENTICATED and PERMISSION_DENIED faults.
@@ -56,6 +61,13 @@ func (p Principal) Effective() string {
 }
 
 type principalKey struct{}
+
+// Effective returns on whose behalf the call of a context is made: the actor that a service named, else the subject of
+// the token; "" without a principal.
+func Effective(ctx context.Context) string {
+	p, _ := FromContext(ctx)
+	return p.Effective()
+}
 
 // NewContext returns a context with a principal.
 func NewContext(ctx context.Context, p Principal) context.Context {
@@ -96,6 +108,8 @@ type Config struct {
 	Leeway time.Duration
 	// Client fetches the keys; nil: http.DefaultClient.
 	Client *http.Client
+	// Logger is told when the keys cannot be fetched; nil: nobody is.
+	Logger *slog.Logger
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
 }
@@ -105,7 +119,7 @@ var algorithms = []string{"RS256", "ES256", "EdDSA"}
 
 type verifier struct {
 	parser *jwt.Parser
-	keys   jwt.Keyfunc
+	keys   keyfunc.Keyfunc
 }
 
 // NewVerifier returns a verifier that fetches keys from the issuer, again every hour and, at most every ten seconds, when
@@ -123,9 +137,14 @@ func NewVerifier(ctx context.Context, cfg Config) (Verifier, error) {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
 	remote, err := jwkset.NewStorageFromHTTP(cfg.JWKS, jwkset.HTTPClientStorageOptions{
 		Client: cfg.Client, Ctx: ctx, HTTPTimeout: 10 * time.Second, NoErrorReturnFirstHTTPReq: true, RefreshInterval: time.Hour,
-		RefreshErrorHandler: func(context.Context, error) {}, // seen by whoever then has no key
+		RefreshErrorHandler: func(ctx context.Context, err error) {
+			cfg.Logger.WarnContext(ctx, "keys not fetched", "url", cfg.JWKS, "err", err)
+		},
 	})
 	if err != nil {
 		return nil, fmt.Errorf("auth: keys of %s: %w", cfg.JWKS, err)
@@ -142,7 +161,7 @@ func NewVerifier(ctx context.Context, cfg Config) (Verifier, error) {
 		return nil, fmt.Errorf("auth: keys of %s: %w", cfg.JWKS, err)
 	}
 	return &verifier{
-		keys: kf.Keyfunc,
+		keys: kf,
 		parser: jwt.NewParser(
 			jwt.WithValidMethods(algorithms), jwt.WithIssuer(cfg.Issuer), jwt.WithAudience(cfg.Audience),
 			jwt.WithExpirationRequired(), jwt.WithLeeway(cfg.Leeway), jwt.WithTimeFunc(cfg.Now),
@@ -152,24 +171,38 @@ func NewVerifier(ctx context.Context, cfg Config) (Verifier, error) {
 
 type claims struct {
 	jwt.RegisteredClaims
-	Scope string `json:"scope"`
+	Scope scopes `json:"scope"`
+	Scp   scopes `json:"scp"` // what some issuers call it
 }
 
+// scopes are a text with blanks between, as RFC 8693 has them, or a list.
+type scopes []string
+
+func (s *scopes) UnmarshalJSON(raw []byte) error {
+	var text string
+	if err := json.Unmarshal(raw, &text); err == nil {
+		*s = strings.Fields(text)
+		return nil
+	}
+	return json.Unmarshal(raw, (*[]string)(s))
+}
+
+// usable tells whether a subject can travel in a header and be told from others at sight: 1 to 128 characters of printable
+// ASCII without blanks.
+func usable(subject string) bool { return requestid.Valid(subject) }
+
 // Verify implements [Verifier]. Its faults do not tell an attacker which check failed, apart from expiry.
-func (v *verifier) Verify(_ context.Context, token string) (Principal, error) {
+func (v *verifier) Verify(ctx context.Context, token string) (Principal, error) {
 	var c claims
-	_, err := v.parser.ParseWithClaims(token, &c, v.keys)
+	_, err := v.parser.ParseWithClaims(token, &c, v.keys.KeyfuncCtx(ctx))
 	switch {
 	case errors.Is(err, jwt.ErrTokenExpired) && !errors.Is(err, jwt.ErrTokenSignatureInvalid):
 		return Principal{}, fault.New(fault.Unauthenticated, TokenExpired, "the token has expired").Wrap(err)
 	case err != nil:
 		return Principal{}, fault.New(fault.Unauthenticated, TokenInvalid, "the token is not valid here").Wrap(err)
-	case c.Subject == "" || len(c.Subject) > 128:
+	case !usable(c.Subject):
 		return Principal{}, fault.New(fault.Unauthenticated, TokenInvalid, "the token has no usable subject")
 	}
-	p := Principal{Subject: c.Subject, Scopes: strings.Fields(c.Scope)}
-	for _, s := range p.Scopes {
-		p.Service = p.Service || s == ServiceScope
-	}
-	return p, nil
+	all := slices.Concat(c.Scope, c.Scp)
+	return Principal{Subject: c.Subject, Scopes: all, Service: slices.Contains(all, ServiceScope)}, nil
 }

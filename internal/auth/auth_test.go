@@ -1,19 +1,25 @@
 package auth_test
 
 import (
+	"bytes"
 	"context"
+	"crypto/ecdsa"
 	"crypto/ed25519"
+	"crypto/elliptic"
 	"crypto/rand"
 	"crypto/rsa"
 	"crypto/x509"
 	"encoding/base64"
 	"encoding/json"
 	"encoding/pem"
+	"log/slog"
 	"math/big"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"slices"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -154,6 +160,12 @@ func TestAttacks(t *testing.T) {
 		"expired":                         {rs(func(c jwt.MapClaims) { c["exp"] = w.now.Load() - 31 }), auth.TokenExpired},
 		"no expiry":                       {rs(func(c jwt.MapClaims) { delete(c, "exp") }), auth.TokenInvalid},
 		"not yet valid":                   {rs(func(c jwt.MapClaims) { c["nbf"] = w.now.Load() + 31 }), auth.TokenInvalid},
+		"no key id, somebody else's key":  {sign(t, jwt.SigningMethodRS256, "", stranger, w.claims(nil)), auth.TokenInvalid},
+		"the key id of another algorithm": {sign(t, jwt.SigningMethodRS256, devKid(t, w), w.rsa, w.claims(nil)), auth.TokenInvalid},
+		"a subject that no header takes":  {rs(func(c jwt.MapClaims) { c["sub"] = "ada\n" }), auth.TokenInvalid},
+		"a subject beyond ASCII":          {rs(func(c jwt.MapClaims) { c["sub"] = "adä" }), auth.TokenInvalid},
+		"a scope that is a number":        {rs(func(c jwt.MapClaims) { c["scope"] = 7 }), auth.TokenInvalid},
+		"an expiry that is a word":        {rs(func(c jwt.MapClaims) { c["exp"] = "never" }), auth.TokenInvalid},
 		"an unknown key id":               {sign(t, jwt.SigningMethodRS256, "other", w.rsa, w.claims(nil)), auth.TokenInvalid},
 		"somebody else's key":             {sign(t, jwt.SigningMethodRS256, "rsa", stranger, w.claims(nil)), auth.TokenInvalid},
 		"expired and somebody else's key": {sign(t, jwt.SigningMethodRS256, "rsa", stranger, w.claims(func(c jwt.MapClaims) { c["exp"] = 1 })), auth.TokenInvalid},
@@ -170,6 +182,158 @@ func TestAttacks(t *testing.T) {
 				t.Errorf("Verify = %+v, %v, want UNAUTHENTICATED %s", p, err, tc.reason)
 			}
 		})
+	}
+}
+
+func devKid(t *testing.T, w *world) string {
+	t.Helper()
+	var set struct {
+		Keys []struct{ Kid string }
+	}
+	if err := json.Unmarshal(w.issuer.JWKS(), &set); err != nil || len(set.Keys) != 1 {
+		t.Fatalf("%+v, %v", set, err)
+	}
+	return set.Keys[0].Kid
+}
+
+func TestScopesTellServices(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	for name, tc := range map[string]struct {
+		claim   string
+		value   any
+		scopes  []string
+		service bool
+	}{
+		"none":               {"other", "x", nil, false},
+		"one of several":     {"scope", "openid wayfarer.service", []string{"openid", "wayfarer.service"}, true},
+		"a list":             {"scope", []string{"openid", "wayfarer.service"}, []string{"openid", "wayfarer.service"}, true},
+		"by its other name":  {"scp", []string{"wayfarer.service"}, []string{"wayfarer.service"}, true},
+		"a longer word":      {"scope", "wayfarer.services xwayfarer.service", []string{"wayfarer.services", "xwayfarer.service"}, false},
+		"in capital letters": {"scope", "WAYFARER.SERVICE", []string{"WAYFARER.SERVICE"}, false},
+		"two in one entry":   {"scope", []string{"openid wayfarer.service"}, []string{"openid wayfarer.service"}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p, err := w.v.Verify(t.Context(), sign(t, jwt.SigningMethodRS256, "rsa", w.rsa, w.claims(func(c jwt.MapClaims) { c[tc.claim] = tc.value })))
+			if err != nil || p.Service != tc.service || !slices.Equal(p.Scopes, tc.scopes) {
+				t.Errorf("%+v, %v", p, err)
+			}
+		})
+	}
+}
+
+func TestES256(t *testing.T) {
+	t.Parallel()
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	point, err := key.PublicKey.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		_ = json.NewEncoder(rw).Encode(map[string]any{"keys": []map[string]string{{
+			"kty": "EC", "crv": "P-256", "kid": "ec", "alg": "ES256", "use": "sig",
+			"x": base64.RawURLEncoding.EncodeToString(point[1:33]), "y": base64.RawURLEncoding.EncodeToString(point[33:]),
+		}}})
+	}))
+	t.Cleanup(srv.Close)
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	v, err := auth.NewVerifier(ctx, auth.Config{Issuer: "i", Audience: audience, JWKS: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := jwt.MapClaims{"iss": "i", "aud": audience, "sub": "ada", "exp": time.Now().Add(time.Hour).Unix()}
+	if p, err := v.Verify(t.Context(), sign(t, jwt.SigningMethodES256, "ec", key, claims)); err != nil || p.Subject != "ada" {
+		t.Errorf("%+v, %v", p, err)
+	}
+}
+
+// Whoever invents key ids must not make the service hammer the issuer.
+func TestUnknownKeyIDsAreBounded(t *testing.T) {
+	t.Parallel()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var asked atomic.Int64
+	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		asked.Add(1)
+		_, _ = rw.Write([]byte(`{"keys": []}`))
+	}))
+	t.Cleanup(srv.Close)
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	v, err := auth.NewVerifier(ctx, auth.Config{Issuer: "i", Audience: audience, JWKS: srv.URL})
+	if err != nil {
+		t.Fatal(err)
+	}
+	claims := jwt.MapClaims{"iss": "i", "aud": audience, "sub": "ada", "exp": time.Now().Add(time.Hour).Unix()}
+	start := time.Now()
+	for i := range 100 {
+		if _, err := v.Verify(t.Context(), sign(t, jwt.SigningMethodRS256, strconv.Itoa(i), key, claims)); fault.ReasonOf(err) != auth.TokenInvalid {
+			t.Fatalf("%v", err)
+		}
+	}
+	// One at the start, three at once, then one every ten seconds.
+	if most := 1 + 3 + 1 + int64(time.Since(start)/(10*time.Second)); asked.Load() > most || asked.Load() < 4 {
+		t.Errorf("%d requests for keys, at most %d expected", asked.Load(), most)
+	}
+}
+
+func TestKeysThatCannotBeFetchedAreLogged(t *testing.T) {
+	t.Parallel()
+	var log bytes.Buffer
+	up := &atomic.Bool{}
+	_, key, err := ed25519.GenerateKey(rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	issuer := devissuer.New(devissuer.Config{Issuer: "i", Audience: audience}, key)
+	srv := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, _ *http.Request) {
+		if !up.Load() {
+			http.Error(rw, "closed", http.StatusServiceUnavailable)
+			return
+		}
+		_, _ = rw.Write(issuer.JWKS())
+	}))
+	t.Cleanup(srv.Close)
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	v, err := auth.NewVerifier(ctx, auth.Config{Issuer: "i", Audience: audience, JWKS: srv.URL, Logger: slog.New(slog.NewTextHandler(&log, nil))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	token, err := issuer.Token("ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Verify(t.Context(), token); fault.ReasonOf(err) != auth.TokenInvalid {
+		t.Errorf("without keys: %v", err)
+	}
+	if !strings.Contains(log.String(), srv.URL) || !strings.Contains(log.String(), "503") {
+		t.Errorf("log %q", log.String())
+	}
+	up.Store(true)
+	if p, err := v.Verify(t.Context(), token); err != nil || p.Subject != "ada" {
+		t.Errorf("once the issuer is there: %+v, %v", p, err)
+	}
+}
+
+func TestEffective(t *testing.T) {
+	t.Parallel()
+	for want, ctx := range map[string]context.Context{
+		"":       t.Context(),
+		"ada":    auth.NewContext(t.Context(), auth.Principal{Subject: "ada"}),
+		"bram":   auth.NewContext(t.Context(), auth.Principal{Subject: "travel", Service: true, Actor: "bram"}),
+		"travel": auth.NewContext(t.Context(), auth.Principal{Subject: "travel", Service: true}),
+	} {
+		if got := auth.Effective(ctx); got != want {
+			t.Errorf("Effective = %q, want %q", got, want)
+		}
 	}
 }
 
@@ -202,6 +366,7 @@ func TestAuthenticate(t *testing.T) {
 		"a user who names themselves":     {metadata.Pairs("authorization", "Bearer "+user, auth.ActorHeader, "ada"), fault.PermissionDenied, auth.ActorNotAllowed, ""},
 		"a service with two actors":       {metadata.Pairs("authorization", "Bearer "+service, auth.ActorHeader, "a", auth.ActorHeader, "b"), fault.PermissionDenied, auth.ActorNotAllowed, ""},
 		"a service with an empty actor":   {metadata.Pairs("authorization", "Bearer "+service, auth.ActorHeader, ""), fault.PermissionDenied, auth.ActorNotAllowed, ""},
+		"a service with a strange actor":  {metadata.Pairs("authorization", "Bearer "+service, auth.ActorHeader, "ada\n"), fault.PermissionDenied, auth.ActorNotAllowed, ""},
 		"a service with an endless actor": {metadata.Pairs("authorization", "Bearer "+service, auth.ActorHeader, strings.Repeat("a", 129)), fault.PermissionDenied, auth.ActorNotAllowed, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -339,6 +504,13 @@ func TestKeysAreKeptAndRotated(t *testing.T) {
 	}
 	if p, err := v.Verify(t.Context(), token); err != nil || p.Subject != "ada" {
 		t.Errorf("after rotation: %+v, %v", p, err)
+	}
+	old, err := devissuer.New(cfg, first).Token("ada")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := v.Verify(t.Context(), old); fault.ReasonOf(err) != auth.TokenInvalid {
+		t.Errorf("a token of a key that is withdrawn: %v", err)
 	}
 }
 

@@ -2,6 +2,8 @@ package auth
 
 import (
 	"context"
+	"errors"
+	"io"
 	"strings"
 
 	"google.golang.org/grpc"
@@ -40,8 +42,8 @@ func Authenticate(ctx context.Context, v Verifier) (context.Context, error) {
 		return ctx, err
 	}
 	if actor := md.Get(ActorHeader); len(actor) > 0 {
-		if !p.Service || len(actor) > 1 || actor[0] == "" || len(actor[0]) > 128 {
-			return ctx, fault.New(fault.PermissionDenied, ActorNotAllowed, "only services may act for somebody else")
+		if !p.Service || len(actor) > 1 || !usable(actor[0]) {
+			return ctx, fault.New(fault.PermissionDenied, ActorNotAllowed, "only services may act for somebody else, for one user at a time")
 		}
 		p.Actor = actor[0]
 	}
@@ -92,18 +94,40 @@ func Outgoing(ctx context.Context) context.Context {
 	return metadata.AppendToOutgoingContext(ctx, ActorHeader, p.Effective())
 }
 
-// UnaryClient adds the actor to calls of other services.
+// UnaryClient adds the actor to calls of other services. That a service's own token is refused is a fault of the service,
+// INTERNAL SERVICE_TOKEN_REFUSED: as UNAUTHENTICATED it would tell the user to log in again.
 func UnaryClient() grpc.UnaryClientInterceptor {
 	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-		return invoke(Outgoing(ctx), method, req, reply, cc, opts...)
+		return ours(invoke(Outgoing(ctx), method, req, reply, cc, opts...))
 	}
 }
 
 // StreamClient is [UnaryClient] for streams.
 func StreamClient() grpc.StreamClientInterceptor {
 	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-		return stream(Outgoing(ctx), desc, cc, method, opts...)
+		s, err := stream(Outgoing(ctx), desc, cc, method, opts...)
+		if err != nil {
+			return nil, ours(err)
+		}
+		return clientStream{s}, nil
 	}
+}
+
+type clientStream struct{ grpc.ClientStream }
+
+func (c clientStream) RecvMsg(m any) error { return ours(c.ClientStream.RecvMsg(m)) }
+
+// TokenRefused is the reason of the INTERNAL fault of a service whose own token another service does not take.
+const TokenRefused = "SERVICE_TOKEN_REFUSED"
+
+func ours(err error) error {
+	if errors.Is(err, io.EOF) { // the good end of a stream
+		return err
+	}
+	if f := fault.FromStatus(err); fault.KindOf(f) == fault.Unauthenticated || fault.ReasonOf(f) == ActorNotAllowed {
+		return fault.New(fault.Internal, TokenRefused, "another service refuses this service's token").Wrap(err)
+	}
+	return err
 }
 
 // Bearer returns credentials that send the tokens of a source. Insecure allows connections without TLS, as on the

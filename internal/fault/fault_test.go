@@ -124,6 +124,10 @@ func TestWhatComesFromElsewhere(t *testing.T) {
 	if got := FromStatus(plain); got != plain { //nolint:errorlint // the same error is meant
 		t.Errorf("an error without a status: %v", got)
 	}
+	var wrapped *Error
+	if !errors.As(FromStatus(fmt.Errorf("ask the oracle: %w", status.Error(codes.NotFound, "no oracle"))), &wrapped) || wrapped.Message != "no oracle" {
+		t.Errorf("a status that is wrapped: %#v", wrapped)
+	}
 	if got := FromStatus(nil); got != nil {
 		t.Errorf("no error: %v", got)
 	}

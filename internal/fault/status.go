@@ -102,15 +102,17 @@ func hidden(f *Error) *status.Status {
 }
 
 // FromStatus turns an error of a gRPC client into the fault that the server sent, with kind, reason, fields, metadata and
-// waiting time. Errors without a status come back as they are.
+// waiting time. A reason of another domain becomes UNSPECIFIED. Errors without a status come back as they are.
 func FromStatus(err error) error {
 	if err == nil {
 		return nil
 	}
-	st, ok := status.FromError(err)
-	if !ok {
+	// Not status.FromError, which puts the text of wrapping errors into the message.
+	var carrier interface{ GRPCStatus() *status.Status }
+	if !errors.As(err, &carrier) {
 		return err
 	}
+	st := carrier.GRPCStatus()
 	e := &Error{Kind: Kind(st.Code()), Reason: "UNSPECIFIED", Message: st.Message(), cause: err}
 	for _, d := range st.Details() {
 		switch d := d.(type) {

@@ -21,6 +21,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/golang-jwt/jwt/v5"
@@ -101,10 +102,27 @@ func makeKey(path string) (ed25519.PrivateKey, error) {
 	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 		return nil, err
 	}
-	return key, os.WriteFile(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}), 0o600)
+	return key, writeWhole(path, pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der}))
 }
 
-// Token signs a token for a subject.
+// writeWhole writes a file beside and moves it into place, so that a crash leaves no half of a key behind.
+func writeWhole(path string, data []byte) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".key-*") // for its owner only
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		return errors.Join(err, os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// Token signs a token for a subject, with scopes if there are any.
 func (i *Issuer) Token(subject string, scopes ...string) (string, error) {
 	now := i.cfg.Now()
 	c := jwt.MapClaims{
@@ -112,7 +130,7 @@ func (i *Issuer) Token(subject string, scopes ...string) (string, error) {
 		"iat": now.Unix(), "nbf": now.Unix(), "exp": now.Add(i.cfg.Lifetime).Unix(),
 	}
 	if len(scopes) > 0 {
-		c["scope"] = scopes[0]
+		c["scope"] = strings.Join(scopes, " ")
 	}
 	t := jwt.NewWithClaims(jwt.SigningMethodEdDSA, c)
 	t.Header["kid"] = i.kid
@@ -202,7 +220,10 @@ func client(r *http.Request) (id, secret string) {
 	return r.PostForm.Get("client_id"), r.PostForm.Get("client_secret")
 }
 
-func same(a, b string) bool { return subtle.ConstantTimeCompare([]byte(a), []byte(b)) == 1 }
+// same compares secrets. An empty one, which somebody forgot to set, lets nobody in.
+func same(given, want string) bool {
+	return want != "" && subtle.ConstantTimeCompare([]byte(given), []byte(want)) == 1
+}
 
 func oauthError(w http.ResponseWriter, code int, name, description string) {
 	answer(w, code, map[string]any{"error": name, "error_description": description})

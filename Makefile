@@ -8,6 +8,8 @@ SHELL := bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
+# A recipe is one script: a cd holds to its end.
+.ONESHELL:
 # Two heavy builds side by side are slower than one after the other, and need twice the memory.
 .NOTPARALLEL:
 
@@ -101,8 +103,8 @@ test-tools:
 
 .PHONY: test-servers
 test-servers:
-	@cd deploy/local/ferretdev && $(OUTSIDE) CGO_ENABLED=0 go test -trimpath ./...
-	cd deploy/local/temporaldev && $(OUTSIDE) go test ./...
+	@$(OUTSIDE) CGO_ENABLED=0 go -C deploy/local/ferretdev test -trimpath ./...
+	$(OUTSIDE) go -C deploy/local/temporaldev test ./...
 
 # TESTFLAGS adds to `go test`, PACKAGES restricts it.
 PACKAGES ?= ./... github.com/wayfarer-rpg/wayfarer/proto/...
@@ -180,5 +182,3 @@ $(eval $(call tool,buf,buf,github.com/bufbuild/buf/cmd/buf,))
 $(eval $(call tool,golangci-lint,lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,: the first time takes minutes))
 $(eval $(call tool,gotestsum,test,gotest.tools/gotestsum,))
 $(eval $(call tool,workflowcheck,test,go.temporal.io/sdk/contrib/tools/workflowcheck,))
-
-.ONESHELL:

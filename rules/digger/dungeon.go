@@ -107,7 +107,7 @@ func Check(rs *Ruleset, d *Dungeon) []Violation {
 	if _, ok := rs.TypeProfiles[d.Type]; !ok {
 		bad("UNKNOWN_TYPE", fmt.Sprintf("there is no dungeon type %q", d.Type), "type")
 	}
-	for field, bonus := range map[string]int{"tn_bonus.climax": d.TNBonus.Climax, "tn_bonus.final": d.TNBonus.Final} {
+	for field, bonus := range byName(map[string]int{"tn_bonus.climax": d.TNBonus.Climax, "tn_bonus.final": d.TNBonus.Final}) {
 		if bonus < -maxBonus || bonus > maxBonus {
 			bad("BONUS_OUT_OF_RANGE", fmt.Sprintf("a bonus is -%d to %d", maxBonus, maxBonus), "%s", field)
 		}

@@ -16,11 +16,12 @@ only=()
 [[ -z ${PROTO:-} ]] || only=(--path "$PROTO")
 .tmp/tools/buf generate --output "$out" "${only[@]}"
 if [[ -z ${PROTO:-} ]]; then
-	.tmp/tools/openapi "$out/openapi" >"$out/proto/openapi/wayfarer.json"
+	.tmp/tools/buf build proto --output "$out/image.binpb"
+	.tmp/tools/openapi "$out/openapi" "$out/image.binpb" >"$out/proto/openapi/wayfarer.json"
 fi
 
 generated() {
-	(cd "$1" && find proto -type f \( -name '*.pb.go' -o -name '*.pb.gw.go' -o -path 'proto/openapi/*' \) | sort)
+	(cd "$1" && find proto -type f \( -name '*.pb.go' -o -name '*.pb.gw.go' -o -path 'proto/openapi/*.json' \) | sort)
 }
 
 case $mode in
@@ -37,7 +38,7 @@ check)
 		generated "$out" | while read -r file; do cmp -s "$out/$file" "$file" || echo "$file is out of date"; done
 		comm -13 <(generated "$out") <(generated .) | sed 's/$/ has no source any more/'
 		if git rev-parse --git-dir >/dev/null 2>&1; then
-			git ls-files --others --exclude-standard proto/openapi 'proto/*.pb.go' 'proto/*.pb.gw.go' | sed 's/$/ is not in git/'
+			git ls-files --others --exclude-standard 'proto/openapi/*.json' 'proto/*.pb.go' 'proto/*.pb.gw.go' | sed 's/$/ is not in git/'
 		fi
 	)
 	if [[ -n $stale ]]; then

@@ -3,9 +3,10 @@
 //
 // The plugin names path parameters after proto fields, so a resource name of two parts becomes {name}/{name_1}; here each
 // is named after the collection before it. It knows nothing of the edge either: bearer tokens, the Idempotency-Key
-// header, streams as server-sent events or lines of JSON are added.
+// header, streams as server-sent events or lines of JSON are added. Nor does it pass on the rules by which servers check
+// fields; they are read from the compiled protos.
 //
-// Usage: openapi FOLDER >wayfarer.json
+// Usage: openapi FOLDER IMAGE >wayfarer.json
 package main
 
 import (
@@ -26,8 +27,8 @@ func main() {
 }
 
 func run(args []string) error {
-	if len(args) != 1 {
-		return fmt.Errorf("usage: openapi FOLDER >wayfarer.json")
+	if len(args) != 2 {
+		return fmt.Errorf("usage: openapi FOLDER IMAGE >wayfarer.json")
 	}
 	parts, err := read(os.DirFS(args[0]))
 	if err != nil {
@@ -35,6 +36,17 @@ func run(args []string) error {
 	}
 	doc, err := merge(parts)
 	if err != nil {
+		return err
+	}
+	image, err := os.ReadFile(args[1])
+	if err != nil {
+		return err
+	}
+	protos, err := parseContract(image)
+	if err != nil {
+		return err
+	}
+	if err := protos.constrain(doc); err != nil {
 		return err
 	}
 	text, err := encode(doc)

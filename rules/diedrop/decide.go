@@ -166,7 +166,7 @@ func (c Start) check() error {
 		return invalid("starving_rounds", "hungry rounds are 0 to %d", maxNumber)
 	}
 	for i, l := range c.Cargo {
-		if !seen[l.Carrier] || l.Slots < 0 || l.Value < 0 || l.Value > MaxGold {
+		if !seen[l.Carrier] || l.Slots < 0 || l.Slots > maxNumber || l.Value < 0 || l.Value > MaxGold {
 			return invalid(fmt.Sprintf("cargo[%d]", i), "a load needs a carrier of the company, slots and a value from 0")
 		}
 	}

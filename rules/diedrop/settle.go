@@ -198,8 +198,8 @@ func (c Distribute) decide(t *turn) error {
 		if m.Dead {
 			continue
 		}
-		if !ok || n < 0 {
-			return play.Refuse(BadDistribution, "every living member needs a number of slots from 0")
+		if !ok || n < 0 || n > maxNumber {
+			return play.Refuse(BadDistribution, "every living member needs a number of slots from 0 to %d", maxNumber)
 		}
 		work.Members[i].FoodSlots = n
 		sum, named = sum+n, named+1

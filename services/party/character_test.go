@@ -61,7 +61,7 @@ func TestACharacterFromApplicationToBelt(t *testing.T) {
 	points("a third at the full price", w.doCharacter(adas, &partyv1.BuyToolsRequest{Name: ada, Tools: []*partyv1.Tool{tool("grapple", "agility", "minor", "", "efficient", "rally")}}), 43, 5)
 	points("an early slot, 5 in chapter 3", w.doCharacter(adas, &partyv1.BuyBeltSlotRequest{Name: ada}), 48, 0)
 	for n := range int32(3) {
-		c = w.doCharacter(adas, &partyv1.LoadToolRequest{Name: ada, Number: n + 1})
+		w.doCharacter(adas, &partyv1.LoadToolRequest{Name: ada, Number: n + 1})
 	}
 	c = w.doCharacter(adas, &partyv1.UnloadToolRequest{Name: ada, Number: 3})
 	want = &partyv1.Character{

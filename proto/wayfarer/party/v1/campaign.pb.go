@@ -1799,7 +1799,7 @@ type LeavePartyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Where the command was journaled.
 	Record *v1.Record `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
-	// The party after it; without members when it was dissolved.
+	// The party after it; only its name is left when it was dissolved.
 	Party         *Party `protobuf:"bytes,2,opt,name=party,proto3" json:"party,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache

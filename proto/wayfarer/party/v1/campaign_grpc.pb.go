@@ -45,7 +45,8 @@ const (
 //
 // Every mutation takes a request_id: sending it again, whenever and to whichever replica, gets the first answer.
 // Refusals are FAILED_PRECONDITION with an ErrorInfo whose reason is named at the method. Who is no member of a campaign
-// gets NOT_FOUND for everything in it.
+// gets NOT_FOUND for everything in it; a member who may not do something gets PERMISSION_DENIED (NOT_OWNER, NOT_GM,
+// NOT_YOUR_CHARACTER).
 type CampaignServiceClient interface {
 	// CreateCampaign begins a campaign; the caller becomes its owner. Fails with ALREADY_EXISTS.
 	CreateCampaign(ctx context.Context, in *CreateCampaignRequest, opts ...grpc.CallOption) (*CreateCampaignResponse, error)
@@ -53,22 +54,23 @@ type CampaignServiceClient interface {
 	GetCampaign(ctx context.Context, in *GetCampaignRequest, opts ...grpc.CallOption) (*GetCampaignResponse, error)
 	// ListCampaigns lists the campaigns in which the caller has a role, newest first.
 	ListCampaigns(ctx context.Context, in *ListCampaignsRequest, opts ...grpc.CallOption) (*ListCampaignsResponse, error)
-	// SetMember gives somebody a role or changes it. Owners only; GMs may set players, spectators and bots.
-	// Refused: LAST_OWNER.
+	// SetMember gives somebody a role or changes it. Owners only; GMs may set players, spectators and bots. Fails with
+	// NOT_FOUND (a character of a bot), INVALID_ARGUMENT (characters of anybody else). Refused: LAST_OWNER.
 	SetMember(ctx context.Context, in *SetMemberRequest, opts ...grpc.CallOption) (*SetMemberResponse, error)
-	// RemoveMember takes somebody's role away. Owners, GMs as for SetMember, and the member. Refused: LAST_OWNER.
+	// RemoveMember takes somebody's role away. Owners, GMs as for SetMember, and the member. Fails with NOT_FOUND (who has no
+	// role). Refused: LAST_OWNER.
 	RemoveMember(ctx context.Context, in *RemoveMemberRequest, opts ...grpc.CallOption) (*RemoveMemberResponse, error)
 	// SetChapter moves the story to a later chapter: belts grow and early slots are refunded (DIG-BELT-02, -04). GMs only.
 	// Refused: CHAPTER_PAST.
 	SetChapter(ctx context.Context, in *SetChapterRequest, opts ...grpc.CallOption) (*SetChapterResponse, error)
 	// WatchCampaign sends every record after from_seq, then follows the campaign until the caller leaves.
 	WatchCampaign(ctx context.Context, in *WatchCampaignRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchCampaignResponse], error)
-	// CreateParty forms a party led by the acting character (DIG-PARTY-03, DIG-CMD-02).
-	// Refused: ALREADY_IN_PARTY.
+	// CreateParty forms a party led by the acting character (DIG-PARTY-03, DIG-CMD-02). The dungeon need not exist yet.
+	// Fails with ALREADY_EXISTS. Refused: ALREADY_IN_PARTY.
 	CreateParty(ctx context.Context, in *CreatePartyRequest, opts ...grpc.CallOption) (*CreatePartyResponse, error)
 	// GetParty reads a party.
 	GetParty(ctx context.Context, in *GetPartyRequest, opts ...grpc.CallOption) (*GetPartyResponse, error)
-	// ListParties lists a campaign's parties in order of creation.
+	// ListParties lists a campaign's parties in order of creation, without those that were dissolved.
 	ListParties(ctx context.Context, in *ListPartiesRequest, opts ...grpc.CallOption) (*ListPartiesResponse, error)
 	// JoinParty adds the acting character (DIG-PARTY-01, -03, -04, DIG-CMD-03).
 	// Refused: PARTY_FULL, ALREADY_IN_PARTY, RUN_BEGUN.
@@ -249,7 +251,8 @@ func (c *campaignServiceClient) ResetParty(ctx context.Context, in *ResetPartyRe
 //
 // Every mutation takes a request_id: sending it again, whenever and to whichever replica, gets the first answer.
 // Refusals are FAILED_PRECONDITION with an ErrorInfo whose reason is named at the method. Who is no member of a campaign
-// gets NOT_FOUND for everything in it.
+// gets NOT_FOUND for everything in it; a member who may not do something gets PERMISSION_DENIED (NOT_OWNER, NOT_GM,
+// NOT_YOUR_CHARACTER).
 type CampaignServiceServer interface {
 	// CreateCampaign begins a campaign; the caller becomes its owner. Fails with ALREADY_EXISTS.
 	CreateCampaign(context.Context, *CreateCampaignRequest) (*CreateCampaignResponse, error)
@@ -257,22 +260,23 @@ type CampaignServiceServer interface {
 	GetCampaign(context.Context, *GetCampaignRequest) (*GetCampaignResponse, error)
 	// ListCampaigns lists the campaigns in which the caller has a role, newest first.
 	ListCampaigns(context.Context, *ListCampaignsRequest) (*ListCampaignsResponse, error)
-	// SetMember gives somebody a role or changes it. Owners only; GMs may set players, spectators and bots.
-	// Refused: LAST_OWNER.
+	// SetMember gives somebody a role or changes it. Owners only; GMs may set players, spectators and bots. Fails with
+	// NOT_FOUND (a character of a bot), INVALID_ARGUMENT (characters of anybody else). Refused: LAST_OWNER.
 	SetMember(context.Context, *SetMemberRequest) (*SetMemberResponse, error)
-	// RemoveMember takes somebody's role away. Owners, GMs as for SetMember, and the member. Refused: LAST_OWNER.
+	// RemoveMember takes somebody's role away. Owners, GMs as for SetMember, and the member. Fails with NOT_FOUND (who has no
+	// role). Refused: LAST_OWNER.
 	RemoveMember(context.Context, *RemoveMemberRequest) (*RemoveMemberResponse, error)
 	// SetChapter moves the story to a later chapter: belts grow and early slots are refunded (DIG-BELT-02, -04). GMs only.
 	// Refused: CHAPTER_PAST.
 	SetChapter(context.Context, *SetChapterRequest) (*SetChapterResponse, error)
 	// WatchCampaign sends every record after from_seq, then follows the campaign until the caller leaves.
 	WatchCampaign(*WatchCampaignRequest, grpc.ServerStreamingServer[WatchCampaignResponse]) error
-	// CreateParty forms a party led by the acting character (DIG-PARTY-03, DIG-CMD-02).
-	// Refused: ALREADY_IN_PARTY.
+	// CreateParty forms a party led by the acting character (DIG-PARTY-03, DIG-CMD-02). The dungeon need not exist yet.
+	// Fails with ALREADY_EXISTS. Refused: ALREADY_IN_PARTY.
 	CreateParty(context.Context, *CreatePartyRequest) (*CreatePartyResponse, error)
 	// GetParty reads a party.
 	GetParty(context.Context, *GetPartyRequest) (*GetPartyResponse, error)
-	// ListParties lists a campaign's parties in order of creation.
+	// ListParties lists a campaign's parties in order of creation, without those that were dissolved.
 	ListParties(context.Context, *ListPartiesRequest) (*ListPartiesResponse, error)
 	// JoinParty adds the acting character (DIG-PARTY-01, -03, -04, DIG-CMD-03).
 	// Refused: PARTY_FULL, ALREADY_IN_PARTY, RUN_BEGUN.

@@ -43,11 +43,13 @@ const (
 // hit points and strength at rest.
 //
 // Mutations belong to the character's owner, bots that act for it, and GMs. Every mutation takes a request_id: sending it
-// again, whenever and to whichever replica, gets the first answer. Refusals are FAILED_PRECONDITION with an ErrorInfo
-// whose reason is named at the method. A facet that a run or journey has borrowed is refused with LEASED.
+// again, whenever and to whichever replica, gets the first answer. Refusals are FAILED_PRECONDITION, or INVALID_ARGUMENT
+// when a field of the request is at fault, which is then named; the reason of the ErrorInfo is one of those named at the
+// method. A facet that a run or journey has borrowed is refused with LEASED, whose metadata name facet and holder.
 type CharacterServiceClient interface {
 	// CreateCharacter makes a character with one form named "base" and the points of a new character (DIG-DP-02).
-	// A GM may make one for somebody else and with other points. Fails with ALREADY_EXISTS.
+	// By players, and by GMs also for other members and with other points. Fails with ALREADY_EXISTS, NOT_FOUND (the owner
+	// has no role), PERMISSION_DENIED (NOT_PLAYER, or NOT_GM naming the field).
 	CreateCharacter(ctx context.Context, in *CreateCharacterRequest, opts ...grpc.CallOption) (*CreateCharacterResponse, error)
 	// GetCharacter reads a character.
 	GetCharacter(ctx context.Context, in *GetCharacterRequest, opts ...grpc.CallOption) (*GetCharacterResponse, error)
@@ -62,11 +64,11 @@ type CharacterServiceClient interface {
 	// SwitchForm makes a form the current one (DIG-CHAR-03). Refused: NO_SUCH_FORM, LEASED.
 	SwitchForm(ctx context.Context, in *SwitchFormRequest, opts ...grpc.CallOption) (*SwitchFormResponse, error)
 	// SetAbilities buys ratings of a form (DIG-DP-03, -04, DIG-ABIL-01). After approval ratings only rise.
-	// Refused: OVER_SPENT, NO_SUCH_FORM, NO_STATBLOCK, RATING_LOWERED.
+	// Refused: OVER_SPENT, NO_SUCH_FORM, NO_STATBLOCK, RATING_OUT_OF_RANGE, RATING_LOWERED.
 	SetAbilities(ctx context.Context, in *SetAbilitiesRequest, opts ...grpc.CallOption) (*SetAbilitiesResponse, error)
 	// BuyTools buys one or several tools for a form in one purchase. The first purchase of an application yields two for
 	// one price (DIG-TOOL-01, -12). Refused: OVER_SPENT, TOO_MANY_TOOL_ABILITIES, TP_OVER_BUDGET, CLEANSE_NEEDS_DRAWBACK,
-	// CLEANSE_NEEDS_MINOR, REPEATED_QUALITY, NO_SUCH_FORM, NO_STATBLOCK, TOOL_EXISTS.
+	// CLEANSE_NEEDS_MINOR, UNKNOWN_QUALITY, REPEATED_QUALITY, TOO_MANY_DRAWBACKS, NO_SUCH_FORM, NO_STATBLOCK, TOOL_EXISTS.
 	BuyTools(ctx context.Context, in *BuyToolsRequest, opts ...grpc.CallOption) (*BuyToolsResponse, error)
 	// BuyBeltSlot buys the next chapter's belt slot early (DIG-BELT-03 to -06). Refused: OVER_SPENT, NO_EARLY_SLOT.
 	BuyBeltSlot(ctx context.Context, in *BuyBeltSlotRequest, opts ...grpc.CallOption) (*BuyBeltSlotResponse, error)
@@ -245,11 +247,13 @@ func (c *characterServiceClient) SetVitals(ctx context.Context, in *SetVitalsReq
 // hit points and strength at rest.
 //
 // Mutations belong to the character's owner, bots that act for it, and GMs. Every mutation takes a request_id: sending it
-// again, whenever and to whichever replica, gets the first answer. Refusals are FAILED_PRECONDITION with an ErrorInfo
-// whose reason is named at the method. A facet that a run or journey has borrowed is refused with LEASED.
+// again, whenever and to whichever replica, gets the first answer. Refusals are FAILED_PRECONDITION, or INVALID_ARGUMENT
+// when a field of the request is at fault, which is then named; the reason of the ErrorInfo is one of those named at the
+// method. A facet that a run or journey has borrowed is refused with LEASED, whose metadata name facet and holder.
 type CharacterServiceServer interface {
 	// CreateCharacter makes a character with one form named "base" and the points of a new character (DIG-DP-02).
-	// A GM may make one for somebody else and with other points. Fails with ALREADY_EXISTS.
+	// By players, and by GMs also for other members and with other points. Fails with ALREADY_EXISTS, NOT_FOUND (the owner
+	// has no role), PERMISSION_DENIED (NOT_PLAYER, or NOT_GM naming the field).
 	CreateCharacter(context.Context, *CreateCharacterRequest) (*CreateCharacterResponse, error)
 	// GetCharacter reads a character.
 	GetCharacter(context.Context, *GetCharacterRequest) (*GetCharacterResponse, error)
@@ -264,11 +268,11 @@ type CharacterServiceServer interface {
 	// SwitchForm makes a form the current one (DIG-CHAR-03). Refused: NO_SUCH_FORM, LEASED.
 	SwitchForm(context.Context, *SwitchFormRequest) (*SwitchFormResponse, error)
 	// SetAbilities buys ratings of a form (DIG-DP-03, -04, DIG-ABIL-01). After approval ratings only rise.
-	// Refused: OVER_SPENT, NO_SUCH_FORM, NO_STATBLOCK, RATING_LOWERED.
+	// Refused: OVER_SPENT, NO_SUCH_FORM, NO_STATBLOCK, RATING_OUT_OF_RANGE, RATING_LOWERED.
 	SetAbilities(context.Context, *SetAbilitiesRequest) (*SetAbilitiesResponse, error)
 	// BuyTools buys one or several tools for a form in one purchase. The first purchase of an application yields two for
 	// one price (DIG-TOOL-01, -12). Refused: OVER_SPENT, TOO_MANY_TOOL_ABILITIES, TP_OVER_BUDGET, CLEANSE_NEEDS_DRAWBACK,
-	// CLEANSE_NEEDS_MINOR, REPEATED_QUALITY, NO_SUCH_FORM, NO_STATBLOCK, TOOL_EXISTS.
+	// CLEANSE_NEEDS_MINOR, UNKNOWN_QUALITY, REPEATED_QUALITY, TOO_MANY_DRAWBACKS, NO_SUCH_FORM, NO_STATBLOCK, TOOL_EXISTS.
 	BuyTools(context.Context, *BuyToolsRequest) (*BuyToolsResponse, error)
 	// BuyBeltSlot buys the next chapter's belt slot early (DIG-BELT-03 to -06). Refused: OVER_SPENT, NO_EARLY_SLOT.
 	BuyBeltSlot(context.Context, *BuyBeltSlotRequest) (*BuyBeltSlotResponse, error)

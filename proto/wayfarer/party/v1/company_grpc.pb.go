@@ -36,6 +36,7 @@ const (
 // gives it back at its end; meanwhile changes are refused with LEASED.
 //
 // Every mutation takes a request_id: sending it again, whenever and to whichever replica, gets the first answer.
+// Refusals are FAILED_PRECONDITION, or INVALID_ARGUMENT when a field of the request is at fault, which is then named.
 type CompanyServiceClient interface {
 	// CreateCompany gathers characters and hirelings with a shared pack. By an owner of one of the characters or a GM;
 	// food, gold and gear to begin with only by GMs. Fails with ALREADY_EXISTS, NOT_FOUND (a character). Refused: NAME_TAKEN.
@@ -46,9 +47,10 @@ type CompanyServiceClient interface {
 	ListCompanies(ctx context.Context, in *ListCompaniesRequest, opts ...grpc.CallOption) (*ListCompaniesResponse, error)
 	// WatchCompany sends every record after from_seq, then follows the company until the caller leaves.
 	WatchCompany(ctx context.Context, in *WatchCompanyRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchCompanyResponse], error)
-	// AddTraveler adds a character or hireling at the end of the marching order. Refused: NAME_TAKEN, LEASED.
+	// AddTraveler adds a character or hireling at the end of the marching order. By whoever may act for one of the company's
+	// characters or for the one who joins; torches, oil and food slots only by GMs. Fails with NOT_FOUND (a character). Refused: NAME_TAKEN, LEASED.
 	AddTraveler(ctx context.Context, in *AddTravelerRequest, opts ...grpc.CallOption) (*AddTravelerResponse, error)
-	// RemoveTraveler takes somebody out. Refused: NO_SUCH_MEMBER, LAST_MEMBER, LEASED.
+	// RemoveTraveler takes somebody out. By whoever may act for one of the company's characters. Refused: NO_SUCH_MEMBER, LAST_MEMBER, LEASED.
 	RemoveTraveler(ctx context.Context, in *RemoveTravelerRequest, opts ...grpc.CallOption) (*RemoveTravelerResponse, error)
 	// SetPack sets what the company shares. GMs only. Refused: LEASED.
 	SetPack(ctx context.Context, in *SetPackRequest, opts ...grpc.CallOption) (*SetPackResponse, error)
@@ -149,6 +151,7 @@ func (c *companyServiceClient) SetPack(ctx context.Context, in *SetPackRequest, 
 // gives it back at its end; meanwhile changes are refused with LEASED.
 //
 // Every mutation takes a request_id: sending it again, whenever and to whichever replica, gets the first answer.
+// Refusals are FAILED_PRECONDITION, or INVALID_ARGUMENT when a field of the request is at fault, which is then named.
 type CompanyServiceServer interface {
 	// CreateCompany gathers characters and hirelings with a shared pack. By an owner of one of the characters or a GM;
 	// food, gold and gear to begin with only by GMs. Fails with ALREADY_EXISTS, NOT_FOUND (a character). Refused: NAME_TAKEN.
@@ -159,9 +162,10 @@ type CompanyServiceServer interface {
 	ListCompanies(context.Context, *ListCompaniesRequest) (*ListCompaniesResponse, error)
 	// WatchCompany sends every record after from_seq, then follows the company until the caller leaves.
 	WatchCompany(*WatchCompanyRequest, grpc.ServerStreamingServer[WatchCompanyResponse]) error
-	// AddTraveler adds a character or hireling at the end of the marching order. Refused: NAME_TAKEN, LEASED.
+	// AddTraveler adds a character or hireling at the end of the marching order. By whoever may act for one of the company's
+	// characters or for the one who joins; torches, oil and food slots only by GMs. Fails with NOT_FOUND (a character). Refused: NAME_TAKEN, LEASED.
 	AddTraveler(context.Context, *AddTravelerRequest) (*AddTravelerResponse, error)
-	// RemoveTraveler takes somebody out. Refused: NO_SUCH_MEMBER, LAST_MEMBER, LEASED.
+	// RemoveTraveler takes somebody out. By whoever may act for one of the company's characters. Refused: NO_SUCH_MEMBER, LAST_MEMBER, LEASED.
 	RemoveTraveler(context.Context, *RemoveTravelerRequest) (*RemoveTravelerResponse, error)
 	// SetPack sets what the company shares. GMs only. Refused: LEASED.
 	SetPack(context.Context, *SetPackRequest) (*SetPackResponse, error)

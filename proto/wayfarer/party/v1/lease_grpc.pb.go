@@ -33,9 +33,10 @@ const (
 // gets the first answer. Giving back is journaled even when nothing was held, and closes the holder for good.
 type LeaseServiceClient interface {
 	// TakeLease borrows a facet and tells what it holds. Refused: LEASED (somebody else holds it), LEASE_CLOSED (this
-	// holder has given it back), RUN_BEGUN (ROSTER), NO_STATBLOCK (LOADOUT of a form without one), TOO_FEW_MEMBERS (ROSTER).
+	// holder has given it back), RUN_BEGUN (ROSTER held by another), NO_STATBLOCK (LOADOUT of a form without one), TOO_FEW_MEMBERS (ROSTER).
 	TakeLease(ctx context.Context, in *TakeLeaseRequest, opts ...grpc.CallOption) (*TakeLeaseResponse, error)
-	// ReturnLease gives a facet back with what has changed.
+	// ReturnLease gives a facet back with what has changed. What a holder brings that does not hold the facet is not applied.
+	// A lender that does not exist has lent nothing: giving back to it succeeds.
 	ReturnLease(ctx context.Context, in *ReturnLeaseRequest, opts ...grpc.CallOption) (*ReturnLeaseResponse, error)
 }
 
@@ -77,9 +78,10 @@ func (c *leaseServiceClient) ReturnLease(ctx context.Context, in *ReturnLeaseReq
 // gets the first answer. Giving back is journaled even when nothing was held, and closes the holder for good.
 type LeaseServiceServer interface {
 	// TakeLease borrows a facet and tells what it holds. Refused: LEASED (somebody else holds it), LEASE_CLOSED (this
-	// holder has given it back), RUN_BEGUN (ROSTER), NO_STATBLOCK (LOADOUT of a form without one), TOO_FEW_MEMBERS (ROSTER).
+	// holder has given it back), RUN_BEGUN (ROSTER held by another), NO_STATBLOCK (LOADOUT of a form without one), TOO_FEW_MEMBERS (ROSTER).
 	TakeLease(context.Context, *TakeLeaseRequest) (*TakeLeaseResponse, error)
-	// ReturnLease gives a facet back with what has changed.
+	// ReturnLease gives a facet back with what has changed. What a holder brings that does not hold the facet is not applied.
+	// A lender that does not exist has lent nothing: giving back to it succeeds.
 	ReturnLease(context.Context, *ReturnLeaseRequest) (*ReturnLeaseResponse, error)
 	mustEmbedUnimplementedLeaseServiceServer()
 }

@@ -113,7 +113,7 @@ func writeStatus(w http.ResponseWriter, httpCode int, st *status.Status) {
 	if st.Code() == codes.Unauthenticated {
 		w.Header().Set("WWW-Authenticate", `Bearer realm="wayfarer"`)
 	}
-	body, err := protojson.MarshalOptions{EmitUnpopulated: true}.Marshal(st.Proto())
+	body, err := protojson.MarshalOptions{EmitDefaultValues: true}.Marshal(st.Proto())
 	if err != nil { // a detail of a type that this program does not know
 		body = fmt.Appendf(nil, `{"code":%d,"message":%q,"details":[]}`, st.Code(), st.Message())
 	}

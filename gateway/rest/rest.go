@@ -41,9 +41,10 @@ const (
 	defaultKeepAlive = 15 * time.Second
 )
 
-// forwarded are the headers that reach the services as gRPC metadata, under their own names. The actor header is among
-// them so that the services refuse it from outsiders, rather than this edge quietly dropping it.
-var forwarded = []string{"authorization", "idempotency-key", "x-wayfarer-actor", "traceparent", "tracestate"}
+// forwarded are the headers that reach the services as gRPC metadata under their own names, beside Authorization, which
+// grpc-gateway passes by itself. The actor header is among them so that the services refuse it from outsiders, rather
+// than this edge quietly dropping it.
+var forwarded = []string{"idempotency-key", "x-wayfarer-actor", "traceparent", "tracestate"}
 
 // New returns the handler of /v1. It fails when a backend cannot be registered.
 func New(ctx context.Context, cfg Config) (http.Handler, error) {

@@ -28,7 +28,7 @@ type jsonWire struct{ *runtime.JSONPb }
 
 func newJSON() jsonWire {
 	return jsonWire{&runtime.JSONPb{
-		MarshalOptions:   protojson.MarshalOptions{EmitUnpopulated: true},
+		MarshalOptions:   protojson.MarshalOptions{EmitDefaultValues: true},
 		UnmarshalOptions: protojson.UnmarshalOptions{DiscardUnknown: false},
 	}}
 }

@@ -1,0 +1,40 @@
+package suite
+
+import (
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+
+	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
+	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
+
+	"github.com/wayfarer-rpg/wayfarer/services/dice"
+	"github.com/wayfarer-rpg/wayfarer/services/party"
+)
+
+type muxType = runtime.ServeMux
+
+// services are the programs of the suite in the order in which they start.
+func services() []service {
+	return []service{
+		{
+			name: "party",
+			open: func(d deps) (instance, error) {
+				s, err := party.New(party.Config{Store: d.store})
+				if err != nil {
+					return instance{}, err
+				}
+				return instance{register: s.Register, close: s.Close}, nil
+			},
+			bind: []binding{
+				partyv1.RegisterCampaignServiceHandler, partyv1.RegisterCharacterServiceHandler, partyv1.RegisterCompanyServiceHandler,
+			},
+		},
+		{
+			name: "dice",
+			open: func(d deps) (instance, error) {
+				s := dice.New(dice.Config{Store: d.store, Members: d.members, Logger: d.log})
+				return instance{register: s.Register, sweep: s.Sweep, close: s.Close}, nil
+			},
+			bind: []binding{dicev1.RegisterDiceServiceHandler},
+		},
+	}
+}

@@ -1,0 +1,380 @@
+// Package suite runs the whole of Wayfarer in one process: services, edge, development issuer, on one data directory.
+//
+// Services talk to each other as they do in production, over gRPC with tokens; only the machine is the same. It owns the
+// order in which things start and stop. Nothing in it knows a rule.
+package suite
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+
+	"google.golang.org/grpc"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
+	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
+
+	"github.com/wayfarer-rpg/wayfarer/gateway/rest"
+	"github.com/wayfarer-rpg/wayfarer/gateway/web"
+	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/auth/devissuer"
+	"github.com/wayfarer-rpg/wayfarer/internal/journal"
+	"github.com/wayfarer-rpg/wayfarer/internal/journal/mongo"
+	"github.com/wayfarer-rpg/wayfarer/internal/journal/sqlite"
+	"github.com/wayfarer-rpg/wayfarer/internal/serve"
+	"github.com/wayfarer-rpg/wayfarer/services/adapter"
+)
+
+const (
+	audience = "wayfarer"
+	// Password is that of every demo user.
+	Password = "wayfarer" //nolint:gosec // known to everybody
+	// membershipTTL is how long a role may outlive its end in other services than party.
+	membershipTTL = 3 * time.Second
+	sweepEvery    = 30 * time.Second
+)
+
+// Users are the demo users of the development issuer.
+var Users = []string{"gm", "ada", "bram", "cleo", "dov", "eve"}
+
+// Config says where everything runs. Addresses are "host:port"; port 0 takes a free one.
+type Config struct {
+	// HTTP is the address of REST, pages and issuer.
+	HTTP string
+	// GRPC are the addresses of the services by name; a missing one takes a free port on the loopback.
+	GRPC map[string]string
+	// Data is the directory for stores and keys.
+	Data string
+	// MongoURI, when it is set, keeps the journals in MongoDB instead of SQLite; MongoPrefix begins the databases' names.
+	MongoURI    string
+	MongoPrefix string
+	// Grace is how long calls may go on after the end was asked for.
+	Grace time.Duration
+	// AllowedOrigins are the origins that browsers may call from.
+	AllowedOrigins []string
+	Logger         *slog.Logger
+}
+
+// Suite is a running Wayfarer.
+type Suite struct {
+	// URL is where REST is, without a slash at the end.
+	URL string
+	// GRPC are the services' addresses by name.
+	GRPC map[string]string
+
+	cfg    Config
+	issuer *devissuer.Issuer
+	stop   context.CancelFunc
+	wg     sync.WaitGroup
+	mu     sync.Mutex
+	err    error
+	// closers are called last to first.
+	closers []func() error
+}
+
+// service is one gRPC program of the suite.
+type service struct {
+	name string
+	// open makes the service on its store.
+	open func(deps) (instance, error)
+	// bind registers it at the edge.
+	bind []binding
+}
+
+type binding = func(context.Context, *muxType, *grpc.ClientConn) error
+
+// instance is a service that is ready to be registered.
+type instance struct {
+	register func(grpc.ServiceRegistrar)
+	sweep    func(ctx context.Context, tick <-chan time.Time)
+	close    func() error
+}
+
+// deps are what a service may use.
+type deps struct {
+	store   journal.Store
+	log     *slog.Logger
+	members adapter.Members
+	// conn reaches another service with this service's own token.
+	conn func(name string) *grpc.ClientConn
+}
+
+// Start starts everything and returns once every service is ready. Stop it with Close.
+func Start(ctx context.Context, cfg Config) (*Suite, error) {
+	running, stop := context.WithCancel(context.WithoutCancel(ctx))
+	s := &Suite{cfg: cfg, stop: stop, GRPC: map[string]string{}}
+	if err := s.start(ctx, running); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
+}
+
+func (s *Suite) start(ctx, running context.Context) error {
+	if err := os.MkdirAll(s.cfg.Data, 0o700); err != nil {
+		return err
+	}
+	web, err := net.Listen("tcp", s.cfg.HTTP)
+	if err != nil {
+		return fmt.Errorf("HTTP: %w", err)
+	}
+	s.URL = "http://" + local(web.Addr().String())
+	secrets := map[string]string{}
+	for _, svc := range services() {
+		if secrets[svc.name], err = secret(); err != nil {
+			return err
+		}
+	}
+	key, err := devissuer.LoadKey(filepath.Join(s.cfg.Data, "issuer.pem"))
+	if err != nil {
+		return fmt.Errorf("issuer: %w", err)
+	}
+	s.issuer = devissuer.New(devissuer.Config{
+		Issuer: s.URL + "/dev", Audience: audience, Users: Users, Password: Password, Services: secrets,
+	}, key)
+
+	listeners := map[string]net.Listener{}
+	for _, svc := range services() {
+		addr := s.cfg.GRPC[svc.name]
+		if addr == "" {
+			addr = "127.0.0.1:0"
+		}
+		lis, err := net.Listen("tcp", addr)
+		if err != nil {
+			return fmt.Errorf("%s: %w", svc.name, err)
+		}
+		listeners[svc.name] = lis
+		s.GRPC[svc.name] = local(lis.Addr().String())
+	}
+	edge, err := s.edge(running)
+	if err != nil {
+		return err
+	}
+	// First the edge: every service fetches the issuer's keys from it.
+	s.serveHTTP(running, web, edge)
+	verifier, err := auth.NewVerifier(running, auth.Config{Issuer: s.URL + "/dev", Audience: audience, JWKS: s.URL + "/dev/jwks.json"})
+	if err != nil {
+		return err
+	}
+	for _, svc := range services() {
+		if err := s.run(ctx, running, svc, listeners[svc.name], verifier, secrets); err != nil {
+			return fmt.Errorf("%s: %w", svc.name, err)
+		}
+	}
+	return s.waitReady(ctx)
+}
+
+func secret() (string, error) {
+	b := make([]byte, 24)
+	if _, err := rand.Read(b); err != nil {
+		return "", err
+	}
+	return hex.EncodeToString(b), nil
+}
+
+// local names an address that listens everywhere by the loopback.
+func local(addr string) string {
+	host, port, err := net.SplitHostPort(addr)
+	if err != nil {
+		return addr
+	}
+	if ip := net.ParseIP(host); ip == nil || ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	return net.JoinHostPort(host, port)
+}
+
+// run opens a service and serves it until the suite stops.
+func (s *Suite) run(ctx, running context.Context, svc service, lis net.Listener, v auth.Verifier, secrets map[string]string) error {
+	store, err := s.store(ctx, svc.name)
+	if err != nil {
+		return err
+	}
+	s.onClose(store.Close)
+	tokens := &auth.TokenSource{URL: s.URL + "/dev/token", ClientID: svc.name, ClientSecret: secrets[svc.name]}
+	conns := map[string]*grpc.ClientConn{}
+	for _, other := range services() {
+		conn, err := serve.Dial(s.GRPC[other.name], tokens, nil)
+		if err != nil {
+			return err
+		}
+		s.onClose(conn.Close)
+		conns[other.name] = conn
+	}
+	log := s.cfg.Logger.With("service", svc.name)
+	conn := func(name string) *grpc.ClientConn { return conns[name] }
+	inst, err := svc.open(deps{
+		store: store, log: log, conn: conn,
+		members: adapter.NewRemoteMembers(partyv1.NewMembershipServiceClient(conn("party")), membershipTTL, time.Now),
+	})
+	if err != nil {
+		return err
+	}
+	s.onClose(inst.close)
+	server, err := serve.NewServer(serve.Config{
+		Name: svc.name, Verifier: v, Logger: log, Reflection: true, Grace: s.cfg.Grace, Ready: store.Ping,
+	})
+	if err != nil {
+		return err
+	}
+	inst.register(server)
+	s.wg.Go(func() { s.failed(server.Serve(running, lis)) })
+	if inst.sweep != nil {
+		tick := time.NewTicker(sweepEvery)
+		s.wg.Go(func() {
+			defer tick.Stop()
+			inst.sweep(auth.NewContext(running, auth.Principal{Subject: svc.name, Service: true}), tick.C)
+		})
+	}
+	return nil
+}
+
+func (s *Suite) store(ctx context.Context, name string) (journal.Store, error) {
+	if s.cfg.MongoURI != "" {
+		prefix := s.cfg.MongoPrefix
+		if prefix == "" {
+			prefix = "wayfarer"
+		}
+		return mongo.Open(ctx, s.cfg.MongoURI, prefix+"_"+name)
+	}
+	return sqlite.Open(ctx, filepath.Join(s.cfg.Data, name+".db"))
+}
+
+// edge is everything on the HTTP port.
+func (s *Suite) edge(ctx context.Context) (http.Handler, error) {
+	var backends []rest.Backend
+	for _, svc := range services() {
+		conn, err := serve.Dial(s.GRPC[svc.name], nil, nil)
+		if err != nil {
+			return nil, err
+		}
+		s.onClose(conn.Close)
+		backends = append(backends, rest.Backend{Name: svc.name, Conn: conn, Register: svc.bind})
+	}
+	api, err := rest.New(ctx, rest.Config{Backends: backends, AllowedOrigins: s.cfg.AllowedOrigins})
+	if err != nil {
+		return nil, err
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/v1/", api)
+	mux.Handle("/dev/", http.StripPrefix("/dev", s.issuer.Handler()))
+	mux.Handle("/", web.Handler())
+	rest.Health(mux, backends)
+	return mux, nil
+}
+
+func (s *Suite) serveHTTP(ctx context.Context, lis net.Listener, h http.Handler) {
+	srv := &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
+	s.wg.Go(func() {
+		if err := srv.Serve(lis); !errors.Is(err, http.ErrServerClosed) {
+			s.failed(err)
+		}
+	})
+	s.wg.Go(func() {
+		<-ctx.Done()
+		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(s.cfg.Grace, time.Second))
+		defer cancel()
+		if err := srv.Shutdown(grace); err != nil {
+			_ = srv.Close()
+		}
+	})
+}
+
+// waitReady returns when every service says that it serves.
+func (s *Suite) waitReady(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	for _, svc := range services() {
+		conn, err := serve.Dial(s.GRPC[svc.name], nil, nil)
+		if err != nil {
+			return err
+		}
+		err = awaitServing(ctx, healthv1.NewHealthClient(conn))
+		_ = conn.Close()
+		if err != nil {
+			return fmt.Errorf("%s is not ready: %w", svc.name, err)
+		}
+	}
+	return nil
+}
+
+func awaitServing(ctx context.Context, client healthv1.HealthClient) error {
+	watch, err := client.Watch(ctx, &healthv1.HealthCheckRequest{}, grpc.WaitForReady(true))
+	if err != nil {
+		return err
+	}
+	for {
+		res, err := watch.Recv()
+		if err != nil {
+			return err
+		}
+		if res.GetStatus() == healthv1.HealthCheckResponse_SERVING {
+			return nil
+		}
+	}
+}
+
+// Token signs a token for a demo user or any other subject.
+func (s *Suite) Token(subject string) (string, error) { return s.issuer.Token(subject) }
+
+// Done is closed-over by Wait: it returns the first error of a server, once all have stopped.
+func (s *Suite) Wait() error {
+	s.wg.Wait()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.err
+}
+
+// failed stops everything when one server fails.
+func (s *Suite) failed(err error) {
+	if err == nil {
+		return
+	}
+	s.mu.Lock()
+	s.err = errors.Join(s.err, err)
+	s.mu.Unlock()
+	s.stop()
+}
+
+func (s *Suite) onClose(f func() error) {
+	if f != nil {
+		s.closers = append(s.closers, f)
+	}
+}
+
+// Stop asks everything to end; Wait tells when it has.
+func (s *Suite) Stop() { s.stop() }
+
+// Close stops everything, waits for the drain, and closes stores and connections.
+func (s *Suite) Close() error {
+	s.stop()
+	errs := []error{s.Wait()}
+	for i := len(s.closers) - 1; i >= 0; i-- {
+		errs = append(errs, s.closers[i]())
+	}
+	s.closers = nil
+	return errors.Join(errs...)
+}
+
+// Addresses lists where things are, for people.
+func (s *Suite) Addresses() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "  REST and page   %s/\n", s.URL)
+	fmt.Fprintf(&b, "  API docs        %s/docs\n", s.URL)
+	for _, svc := range services() {
+		fmt.Fprintf(&b, "  gRPC %-10s %s\n", svc.name, s.GRPC[svc.name])
+	}
+	return b.String()
+}

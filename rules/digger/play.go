@@ -1,6 +1,8 @@
 package digger
 
 import (
+	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -15,7 +17,7 @@ const (
 	ChallengePending = "CHALLENGE_PENDING"
 	NoChallenge      = "NO_CHALLENGE"
 	Exhausted        = "EXHAUSTED"
-	NotYourDraw      = "NOT_YOUR_DRAW"
+	NotYourDraw      = "NOT_YOUR_TURN_TO_DRAW"
 	AlreadyActed     = "ALREADY_ACTED"
 	WrongAbility     = "WRONG_ABILITY"
 	NoUsesLeft       = "NO_USES_LEFT"
@@ -29,17 +31,24 @@ type RunCommand interface{ decide(g *round) error }
 
 // The commands. Override lets a GM stand in for the leader or drawer, and nothing else.
 type (
-	// Enter starts the run with the entry card; the leader counts as its drawer (DIG-CMD-11).
-	// Refused: RUN_BEGUN, TOO_FEW_MEMBERS, NO_STATBLOCK, NOT_A_MEMBER.
+	// Enter starts the run of a party with the entry card. Member gives the command, the leader when it is empty, and
+	// counts as drawer of the entry (DIG-CMD-11).
+	// Refused: RUN_BEGUN, TOO_FEW_MEMBERS, PARTY_FULL, NOT_A_MEMBER, NOT_LEADER, NO_STATBLOCK, INVALID, UNKNOWN_QUALITY.
 	Enter struct {
-		Ruleset *Ruleset
-		Dungeon *Dungeon
-		Leader  string
-		Members []Entrant
+		Ruleset  *Ruleset
+		Dungeon  *Dungeon
+		Party    string
+		Leader   string
+		Member   string
+		Members  []Entrant
+		Override bool
 	}
-	// Draw brings the next challenge (steps D1 to D7). Refused: RUN_OVER, CHALLENGE_PENDING, NOT_A_MEMBER, EXHAUSTED,
-	// NOT_YOUR_DRAW.
-	Draw struct{ Member string }
+	// Draw brings the next challenge (steps D1 to D7); Override waives the rotation (DIG-FLOW-03).
+	// Refused: NOT_BEGUN, RUN_OVER, CHALLENGE_PENDING, NOT_A_MEMBER, EXHAUSTED, NOT_YOUR_TURN_TO_DRAW.
+	Draw struct {
+		Member   string
+		Override bool
+	}
 	// Contribute acts (steps A1 to A6): Use is an ability or basic action, or the id of a loaded tool; Tool, when it is
 	// not 0, is the number of a loaded tool and stands for Use. Refused: RUN_OVER, NO_CHALLENGE, NOT_A_MEMBER, EXHAUSTED,
 	// ALREADY_ACTED, WRONG_ABILITY, NO_SUCH_TOOL, NO_USES_LEFT.
@@ -92,6 +101,7 @@ type (
 	Entered struct {
 		Ruleset *Ruleset
 		Dungeon *Dungeon
+		Party   string
 		Leader  string
 		Members []Member
 	}
@@ -156,9 +166,12 @@ type Result struct {
 func DecideRun(r Run, c RunCommand, dice *play.Dice) ([]RunEvent, error) {
 	g := &round{Run: r.clone(), dice: dice}
 	_, enters := c.(Enter)
+	_, acts := c.(Contribute)
 	switch {
 	case enters && r.Begun():
 		return nil, play.Refuse(RunBegun, "the run has begun")
+	case acts && !r.Begun():
+		return nil, play.Refuse(NoChallenge, "no challenge is pending: the run has not begun")
 	case !enters && !r.Begun():
 		return nil, play.Refuse(NotBegun, "the run has not begun")
 	case !enters && r.Over():
@@ -191,27 +204,74 @@ func (g *round) emit(e RunEvent) {
 
 func (c Enter) decide(g *round) error {
 	rs := c.Ruleset
-	if len(c.Members) < rs.Party.MinToEnter {
+	switch {
+	case len(c.Members) < rs.Party.MinToEnter:
 		return play.Refuse(TooFewMembers, "at least %d enter", rs.Party.MinToEnter)
+	case len(c.Members) > rs.Party.Max:
+		return play.Refuse(PartyFull, "a party has at most %d members", rs.Party.Max)
+	}
+	if faults := Check(rs, c.Dungeon); len(faults) > 0 {
+		return play.Refuse(Invalid, "the dungeon cannot be played: %s: %s", faults[0].Field, faults[0].Message).At("dungeon." + faults[0].Field)
+	}
+	enterer := cmp.Or(c.Member, c.Leader)
+	for _, id := range []string{c.Leader, enterer} {
+		if !slices.ContainsFunc(c.Members, func(e Entrant) bool { return e.ID == id }) {
+			return play.Refuse(NotAMember, "%s is not in the party", id)
+		}
+	}
+	if rs.Flow.EnterRequiresLeader && enterer != c.Leader && !c.Override {
+		return play.Refuse(NotLeader, "%s leads this party", c.Leader)
 	}
 	var members []Member
-	for _, e := range c.Members {
-		if e.Statblock == nil {
-			return play.Refuse(NoStatblock, "the form of %s has no statblock", e.ID)
+	for i, e := range c.Members {
+		m, err := e.member(rs, fmt.Sprintf("members[%d]", i))
+		if err != nil {
+			return err
 		}
-		m := Member{ID: e.ID, Form: e.Form, Abilities: *e.Statblock}
-		for _, t := range e.Tools {
-			m.Tools = append(m.Tools, RunTool{Tool: t.Tool, Number: t.Number, UsesLeft: rs.Uses(t.Tool)})
+		if slices.ContainsFunc(members, func(o Member) bool { return o.ID == e.ID }) {
+			return play.Refuse(Invalid, "%s enters twice", e.ID).At(fmt.Sprintf("members[%d].id", i))
 		}
 		members = append(members, m)
 	}
-	g.Ruleset = rs // index needs nothing of it, the checks below do
-	if !slices.ContainsFunc(members, func(m Member) bool { return m.ID == c.Leader }) {
-		return play.Refuse(NotAMember, "%s is not in the party", c.Leader)
-	}
-	g.emit(Entered{Ruleset: rs, Dungeon: c.Dungeon, Leader: c.Leader, Members: members})
-	g.draw(c.Leader)
+	g.emit(Entered{Ruleset: rs, Dungeon: c.Dungeon, Party: c.Party, Leader: c.Leader, Members: members})
+	g.draw(enterer)
 	return nil
+}
+
+// member makes a fresh member: no exhaustion, all uses (DIG-RES-15, DIG-TOOL-06). What the tools do has to be known to
+// the ruleset; whether they could be bought under it is not asked, since changed rules invalidate nothing owned.
+func (e Entrant) member(rs *Ruleset, field string) (Member, error) {
+	if e.Statblock == nil {
+		return Member{}, play.Refuse(NoStatblock, "the form of %s has no statblock", e.ID).At(field + ".statblock")
+	}
+	m := Member{ID: e.ID, Form: e.Form, Abilities: *e.Statblock}
+	for i, t := range e.Tools {
+		at := fmt.Sprintf("%s.tools[%d]", field, i)
+		if t.Number < 1 || slices.ContainsFunc(m.Tools, func(o RunTool) bool { return o.Number == t.Number || o.ID == t.ID }) {
+			return m, play.Refuse(Invalid, "tools have numbers from 1 and ids of their own").At(at)
+		}
+		if !slices.Contains(AbilityNames, t.Ability) {
+			return m, play.Refuse(Invalid, "%q is none of %v", t.Ability, AbilityNames).At(at + ".ability")
+		}
+		if _, ok := rs.Tools.Ratings[t.Rating]; !ok {
+			return m, play.Refuse(Invalid, "there is no rating %q", t.Rating).At(at + ".rating")
+		}
+		for _, name := range t.traits() {
+			if _, ok := rs.Tools.Qualities[name]; !ok {
+				return m, play.Refuse(UnknownQuality, "there is no quality %q", name).At(at)
+			}
+		}
+		m.Tools = append(m.Tools, RunTool{Tool: t.Tool, Number: t.Number, UsesLeft: rs.Uses(t.Tool)})
+	}
+	return m, nil
+}
+
+// traits returns the qualities in listed order, then the drawback: the order of step A5.
+func (t Tool) traits() []string {
+	if t.Drawback == "" {
+		return t.Qualities
+	}
+	return append(slices.Clone(t.Qualities), t.Drawback)
 }
 
 func (c Draw) decide(g *round) error {
@@ -222,7 +282,7 @@ func (c Draw) decide(g *round) error {
 	if err != nil {
 		return err
 	}
-	if g.Ruleset.Flow.DrawRequiresRotation {
+	if g.Ruleset.Flow.DrawRequiresRotation && !c.Override {
 		for _, o := range g.Active() {
 			if o.Draws < m.Draws {
 				return play.Refuse(NotYourDraw, "%s has drawn less often", o.ID)
@@ -333,7 +393,7 @@ func (c Contribute) decide(g *round) error {
 		return play.Refuse(NoUsesLeft, "%s has no uses left", t.ID)
 	}
 	e := Acted{Act: Act{Member: c.Member, Tool: t.Number, Risk: c.Risk}, UsesLeft: t.UsesLeft - 1, Effects: g.Effects}
-	for _, name := range append(slices.Clone(t.Qualities), t.Drawback) { // A5
+	for _, name := range t.traits() { // A5
 		q := g.Ruleset.Tools.Qualities[name]
 		e.Cleansed = e.Cleansed || q.ClearsConditions
 		if len(q.Phases) > 0 {
@@ -450,6 +510,9 @@ func (g *round) explore(e *Completed, card Card) {
 		for _, i := range g.Conditions {
 			e.ExplorationGain += rs.conditionValue(i, "exploration_on_success")
 		}
+		for _, x := range g.Effects {
+			e.ExplorationGain += g.effectValue(x, "exploration_on_success")
+		}
 	}
 	e.ExplorationGain = max(0, e.ExplorationGain)
 	e.Exploration = min(rs.Exploration.Goal, g.Exploration+e.ExplorationGain)
@@ -474,17 +537,17 @@ func (g *round) gain(e Completed, card Card, a Act, res *Result, results map[str
 		least = max(least, rs.conditionValue(i, "gain_minimum"))
 	}
 	for _, x := range g.Effects {
-		instead := g.effectValue(x, "user_exhaustion_instead")
-		if instead != 0 && slices.Contains(x.Users, a.Member) {
-			sum += instead
-		} else {
-			sum += g.effectValue(x, "party_exhaustion")
+		sum += g.effectValue(x, "exhaustion")
+		if !res.Success {
+			sum += g.effectValue(x, "exhaustion_on_failure")
 		}
-		userFailed := slices.ContainsFunc(x.Users, func(user string) bool {
-			u := results[user]
-			return u != nil && u.Acted && !u.Success
-		})
-		if userFailed {
+		least = max(least, g.effectValue(x, "gain_minimum"))
+		share := "party_exhaustion"
+		if slices.Contains(x.Users, a.Member) && g.gives(x, "user_exhaustion_instead") {
+			share = "user_exhaustion_instead"
+		}
+		sum += g.effectValue(x, share)
+		if slices.ContainsFunc(x.Users, func(user string) bool { u := results[user]; return u != nil && u.Acted && !u.Success }) {
 			sum += g.effectValue(x, "party_exhaustion_if_user_fails")
 		}
 	}
@@ -560,7 +623,7 @@ func (c Abandon) decide(g *round) error {
 }
 
 func (e Entered) applyTo(r *Run) {
-	*r = Run{Ruleset: e.Ruleset, Dungeon: e.Dungeon, Leader: e.Leader, Members: e.Members, Outcome: Running}
+	*r = Run{Ruleset: e.Ruleset, Dungeon: e.Dungeon, Party: e.Party, Leader: e.Leader, Members: e.Members, Outcome: Running}
 	*r = r.clone()
 }
 

@@ -95,10 +95,11 @@ type (
 		Leader  Seat
 		Dungeon string
 	}
-	// JoinParty adds a character (DIG-CMD-03, DIG-PARTY-01, -03, -04).
-	// Refused: NO_SUCH_PARTY, RUN_BEGUN, ALREADY_IN_PARTY, PARTY_FULL.
+	// JoinParty adds a character to a party, named by its id or, with Party empty, by its leader (DIG-CMD-03, DIG-PARTY-01,
+	// -03, -04). Refused: NO_SUCH_PARTY, RUN_BEGUN, ALREADY_IN_PARTY, PARTY_FULL.
 	JoinParty struct {
 		Party  string
+		Leader string
 		Member Seat
 	}
 	// LeaveParty takes a character out; a lone leader dissolves the party (DIG-CMD-04, DIG-PARTY-05).
@@ -212,13 +213,19 @@ func noParty(id string) error { return play.Refuse(NoSuchParty, "there is no par
 
 func (c JoinParty) decide(r Roster, rs *Ruleset) ([]RosterEvent, error) {
 	p, ok := r.Party(c.Party)
+	if c.Party == "" {
+		p, ok = r.PartyOf(c.Leader)
+		ok = ok && p.Leader == c.Leader
+	}
 	switch {
+	case !ok && c.Party == "":
+		return nil, play.Refuse(NoSuchParty, "%s leads no party", c.Leader)
 	case !ok:
 		return nil, noParty(c.Party)
 	case p.State == InRun:
-		return nil, play.Refuse(RunBegun, "%s is in a run", c.Party)
+		return nil, play.Refuse(RunBegun, "%s is in a run", p.ID)
 	case p.seat(c.Member.Character) >= 0:
-		return nil, play.Refuse(AlreadyInParty, "%s is in %s", c.Member.Character, c.Party)
+		return nil, play.Refuse(AlreadyInParty, "%s is in %s", c.Member.Character, p.ID)
 	}
 	events, err := r.released(c.Member.Character)
 	if err != nil {
@@ -227,7 +234,7 @@ func (c JoinParty) decide(r Roster, rs *Ruleset) ([]RosterEvent, error) {
 	if len(p.Members) >= rs.Party.Max {
 		return nil, play.Refuse(PartyFull, "a party has at most %d members", rs.Party.Max)
 	}
-	return append(events, PartyJoined(c)), nil
+	return append(events, PartyJoined{Party: p.ID, Member: c.Member}), nil
 }
 
 func (c LeaveParty) decide(r Roster, _ *Ruleset) ([]RosterEvent, error) {

@@ -24,7 +24,9 @@ type Run struct {
 	// Ruleset and Dungeon are those frozen when the run began. They are shared and never changed.
 	Ruleset *Ruleset `json:"ruleset"`
 	Dungeon *Dungeon `json:"dungeon"`
-	Leader  string   `json:"leader"`
+	// Party is the roster's id of the party.
+	Party  string `json:"party,omitempty"`
+	Leader string `json:"leader"`
 	// Members in party order; those who left are gone.
 	Members []Member `json:"members"`
 	// Round is the number of the last challenge drawn, from 1.
@@ -311,6 +313,13 @@ func (r Run) effectValue(e Effect, field string) int {
 	return value(phase(r.Ruleset.Tools.Qualities[e.Name].Phases, e.Phase), e.Owed, field)
 }
 
+// gives tells whether an effect has a field now, be it 0.
+func (r Run) gives(e Effect, field string) bool {
+	_, now := phase(r.Ruleset.Tools.Qualities[e.Name].Phases, e.Phase)[field]
+	_, owed := e.Owed[field]
+	return now || owed
+}
+
 // Modifier returns M of step C2: what conditions and effects add to every score of the pending challenge.
 func (r Run) Modifier() int {
 	c, ok := r.Card()
@@ -322,7 +331,7 @@ func (r Run) Modifier() int {
 		m += r.Ruleset.conditionValue(i, c.Ability) + r.Ruleset.conditionValue(i, "all")
 	}
 	for _, e := range r.Effects {
-		m += r.effectValue(e, c.Ability)
+		m += r.effectValue(e, c.Ability) + r.effectValue(e, "all")
 		if r.Ruleset.Effects.ShortsightedAbility == "next_challenge" || e.Ability == c.Ability {
 			m += r.effectValue(e, "relevant")
 		}

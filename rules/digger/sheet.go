@@ -111,6 +111,8 @@ type Sheet struct {
 type Env struct {
 	Ruleset *Ruleset
 	Chapter int
+	// InRun tells that a run holds the character's loadout: the belt is locked (DIG-BELT-08).
+	InRun bool
 }
 
 // Created tells whether the sheet exists.
@@ -172,13 +174,12 @@ func (s Sheet) earlyNow(env Env) int {
 	return n
 }
 
-// AbilitiesCost returns what four ratings cost together (DIG-DP-03). Ratings have to be in range.
+// AbilitiesCost returns what four ratings cost together (DIG-DP-03). Ratings beyond the range, bought under other rules,
+// count as its ends.
 func (rs *Ruleset) AbilitiesCost(a Abilities) int {
 	cost := 0
 	for _, name := range AbilityNames {
-		if r := a.Of(name); r >= 0 && r < len(rs.DP.AbilityCost) {
-			cost += rs.DP.AbilityCost[r]
-		}
+		cost += rs.DP.AbilityCost[min(max(0, a.Of(name)), len(rs.DP.AbilityCost)-1)]
 	}
 	return cost
 }
@@ -296,7 +297,7 @@ type (
 	// BuySlot buys the next chapter's belt slot now (DIG-BELT-03 to -06). Refused: NO_EARLY_SLOT, OVER_SPENT.
 	BuySlot struct{}
 	// LoadTool and UnloadTool move tool Number, from 1, into and out of the belt (DIG-BELT-07, DIG-CMD-07, -08).
-	// Refused: NO_SUCH_FORM, NO_STATBLOCK, NO_SUCH_TOOL, ALREADY_LOADED, BELT_FULL; NOT_LOADED.
+	// Refused: LEASED in a run, NO_SUCH_FORM, NO_STATBLOCK, NO_SUCH_TOOL; ALREADY_LOADED, BELT_FULL; NOT_LOADED.
 	LoadTool struct {
 		Form   string
 		Number int
@@ -442,6 +443,9 @@ func (c SetAbilities) decide(s Sheet, env Env) ([]SheetEvent, error) {
 	}
 	for _, name := range AbilityNames {
 		r := c.Abilities.Of(name)
+		if r == b.Abilities.Of(name) {
+			continue // owned, maybe under other rules
+		}
 		if r < env.Ruleset.DP.AbilityMin || r > env.Ruleset.DP.AbilityMax {
 			return nil, play.Refuse(RatingOutOfRange, "a rating is %d to %d", env.Ruleset.DP.AbilityMin, env.Ruleset.DP.AbilityMax).At("abilities." + name)
 		}
@@ -449,8 +453,9 @@ func (c SetAbilities) decide(s Sheet, env Env) ([]SheetEvent, error) {
 			return nil, play.Refuse(RatingLowered, "after approval %s cannot fall from %d to %d", name, b.Abilities.Of(name), r)
 		}
 	}
+	owned := env.Ruleset.AbilitiesCost(b.Abilities)
 	b.Abilities = c.Abilities
-	if err := s.affordable(env, b, "abilities"); err != nil {
+	if err := s.affordable(env, b, "abilities"); err != nil && env.Ruleset.AbilitiesCost(b.Abilities) > owned {
 		return nil, err
 	}
 	return one(AbilitiesSet{Form: form, Abilities: c.Abilities})
@@ -480,7 +485,7 @@ func (c BuyTools) decide(s Sheet, env Env) ([]SheetEvent, error) {
 			return nil, play.Refuse(TooManyToolAbilities, "tools may cover %d abilities", env.Ruleset.Tools.MaxAbilitiesPerCharacter).At(field + ".ability")
 		}
 	}
-	charged, bonus := len(bought), false
+	charged, bonus := len(bought), false // the first purchase ends the bonus even when it was too small for it
 	if rule := env.Ruleset.Tools.ApplicationBonus; rule.Enabled && !s.Approved && !b.Purchased && len(bought) > 1 {
 		charged, bonus = 1+max(0, len(bought)-rule.ToolsForOnePrice), true
 	}
@@ -532,7 +537,18 @@ func (s Sheet) tool(form string, number int) (string, Statblock, Tool, error) {
 	return id, b, b.Tools[number-1], nil
 }
 
+// unlocked refuses while a run holds the loadout.
+func (env Env) unlocked() error {
+	if env.InRun {
+		return play.Refuse(Leased, "the belt is locked during a run")
+	}
+	return nil
+}
+
 func (c LoadTool) decide(s Sheet, env Env) ([]SheetEvent, error) {
+	if err := env.unlocked(); err != nil {
+		return nil, err
+	}
 	form, b, t, err := s.tool(c.Form, c.Number)
 	if err != nil {
 		return nil, err
@@ -552,7 +568,10 @@ func (c LoadTool) decide(s Sheet, env Env) ([]SheetEvent, error) {
 	return one(ToolLoaded{Form: form, Number: c.Number})
 }
 
-func (c UnloadTool) decide(s Sheet, _ Env) ([]SheetEvent, error) {
+func (c UnloadTool) decide(s Sheet, env Env) ([]SheetEvent, error) {
+	if err := env.unlocked(); err != nil {
+		return nil, err
+	}
 	form, _, t, err := s.tool(c.Form, c.Number)
 	if err != nil {
 		return nil, err

@@ -11,7 +11,6 @@
 package notation
 
 import (
-	"math"
 	"strconv"
 	"strings"
 
@@ -19,12 +18,12 @@ import (
 )
 
 const (
-	// MaxSides is the largest die.
-	MaxSides = math.MaxInt32
+	// MaxSides is the largest die. With the other limits it keeps every total within 32 bits.
+	MaxSides = 1_000_000
 	// MaxDice is how many dice one notation may roll.
 	MaxDice = 1000
 	// MaxNumber is the largest constant.
-	MaxNumber = 1_000_000_000
+	MaxNumber = 1_000_000
 	// MaxTerms is how many terms a notation may have.
 	MaxTerms = 100
 )
@@ -88,22 +87,22 @@ type Rolled struct {
 	// Faces of its dice in order; empty for a constant.
 	Faces []int
 	// Value before the sign.
-	Value int64
+	Value int
 }
 
 // Roll rolls every die of the notation in order and returns the terms with their faces, and the total. It cannot
-// overflow: the limits keep every total within 64 bits.
-func (n Notation) Roll(purpose string, dice *play.Dice) ([]Rolled, int64) {
+// overflow: the limits keep every total within 32 bits.
+func (n Notation) Roll(purpose string, dice *play.Dice) ([]Rolled, int) {
 	out := make([]Rolled, len(n))
-	var total int64
+	total := 0
 	for i, t := range n {
-		r := Rolled{Term: t, Value: int64(t.Number)}
+		r := Rolled{Term: t, Value: t.Number}
 		if t.Sides > 0 {
 			r.Value = 0
 			for range t.Count {
 				face := dice.Roll(purpose, t.Sides)
 				r.Faces = append(r.Faces, face)
-				r.Value += int64(face)
+				r.Value += face
 			}
 		}
 		if out[i] = r; t.Negative {

@@ -2,6 +2,7 @@ package notation
 
 import (
 	"errors"
+	"math"
 	"slices"
 	"strings"
 	"testing"
@@ -21,7 +22,7 @@ func TestParse(t *testing.T) {
 		"3d6\u22121":     "3d6-1",
 		"\uff12d\uff16":  "2d6",
 		"2d6\u00a0+ 1":   "2d6+1",
-		"1d2147483647":   "1d2147483647",
+		"1d1000000":      "1d1000000",
 		"1000d1":         "1000d1",
 		"10d10+990d1000": "10d10+990d1000",
 	} {
@@ -55,7 +56,7 @@ func TestParseRefuses(t *testing.T) {
 		"1d0":                           {BadNotation, "column 3: found '0', expected at least 1 side"},
 		"0d6":                           {BadNotation, "column 1: found '0', expected at least 1 die"},
 		"1d2147483648":                  {BadNotation, "column 3"},
-		"1000000001":                    {BadNotation, "column 1"},
+		"1000001":                       {BadNotation, "column 1"},
 		"99999999999999999999999999d6":  {BadNotation, "column 1"},
 		"1001d6":                        {TooMuchWork, "1000"},
 		"600d6+600d6":                   {TooMuchWork, "1000"},
@@ -93,12 +94,12 @@ func TestRollTakesDiceInOrderAndSums(t *testing.T) {
 
 func TestLargestTotalFits(t *testing.T) {
 	t.Parallel()
-	n, err := Parse("1000d2147483647")
+	n, err := Parse("1000d1000000+" + strings.Repeat("1000000+", 98) + "1000000")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, total := n.Roll("test", play.NewDice(func(sides int) (int, error) { return sides, nil }))
-	if total != 1000*2147483647 {
+	if total != 1_099_000_000 || total > math.MaxInt32 {
 		t.Errorf("total = %d", total)
 	}
 }

@@ -404,9 +404,9 @@ func tooMuch(field, message string) error {
 
 func roll(n notation.Notation, purpose, stream string, index int, dice *play.Dice) *dicev1.Roll {
 	terms, total := n.Roll(purposeOr(purpose, "roll"), dice)
-	out := &dicev1.Roll{Notation: n.String(), Total: total, Purpose: purpose, Stream: stream, Index: int32(index)} //nolint:gosec // a record number
+	out := &dicev1.Roll{Notation: n.String(), Total: int32(total), Purpose: purpose, Stream: stream, Index: int32(index)} //nolint:gosec // a record number
 	for _, t := range terms {
-		term := &dicev1.Term{Text: t.String(), Negative: t.Negative, Value: t.Value}
+		term := &dicev1.Term{Text: t.String(), Negative: t.Negative, Value: int32(t.Value)} //nolint:gosec // the limits of a notation fit
 		for _, f := range t.Faces {
 			term.Faces = append(term.Faces, int32(f)) //nolint:gosec // dice have at most 2^31-1 sides
 		}

@@ -94,7 +94,7 @@ type Roll struct {
 	// The notation in canonical spelling, for example "2d6+1".
 	Notation string `protobuf:"bytes,1,opt,name=notation,proto3" json:"notation,omitempty"`
 	// Sum of all terms.
-	Total int64 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
+	Total int32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
 	// Terms of the notation in order, each with its dice.
 	Terms []*Term `protobuf:"bytes,3,rep,name=terms,proto3" json:"terms,omitempty"`
 	// What the roll was for, as the caller said.
@@ -148,7 +148,7 @@ func (x *Roll) GetNotation() string {
 	return ""
 }
 
-func (x *Roll) GetTotal() int64 {
+func (x *Roll) GetTotal() int32 {
 	if x != nil {
 		return x.Total
 	}
@@ -207,7 +207,7 @@ type Term struct {
 	// Faces of its dice in order; empty for a constant.
 	Faces []int32 `protobuf:"varint,3,rep,packed,name=faces,proto3" json:"faces,omitempty"`
 	// Value of the term before its sign.
-	Value         int64 `protobuf:"varint,4,opt,name=value,proto3" json:"value,omitempty"`
+	Value         int32 `protobuf:"varint,4,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -263,7 +263,7 @@ func (x *Term) GetFaces() []int32 {
 	return nil
 }
 
-func (x *Term) GetValue() int64 {
+func (x *Term) GetValue() int32 {
 	if x != nil {
 		return x.Value
 	}
@@ -602,7 +602,8 @@ type RollRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The campaign.
 	Parent string `protobuf:"bytes,1,opt,name=parent,proto3" json:"parent,omitempty"`
-	// Dice to roll: terms "NdS" (N and S from 1) and whole numbers, joined by "+" and "-". At most 200 characters.
+	// Dice to roll: terms "NdS" and whole numbers, joined by "+" and "-", for example "2d6+1". At most 1000 dice of at most
+	// 1000000 sides, numbers up to 1000000. At most 200 characters.
 	Notation string `protobuf:"bytes,2,opt,name=notation,proto3" json:"notation,omitempty"`
 	// What the roll is for; shown in the log. At most 200 characters.
 	Purpose string `protobuf:"bytes,3,opt,name=purpose,proto3" json:"purpose,omitempty"`
@@ -2914,21 +2915,21 @@ var File_wayfarer_dice_v1_dice_proto protoreflect.FileDescriptor
 
 const file_wayfarer_dice_v1_dice_proto_rawDesc = "" +
 	"\n" +
-	"\x1bwayfarer/dice/v1/dice.proto\x12\x10wayfarer.dice.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ewayfarer/type/v1/options.proto\x1a\x1dwayfarer/type/v1/record.proto\"\xa2\x02\n" +
+	"\x1bwayfarer/dice/v1/dice.proto\x12\x10wayfarer.dice.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ewayfarer/type/v1/options.proto\x1a\x1dwayfarer/type/v1/record.proto\"\xa0\x02\n" +
 	"\x04Roll\x12\x1f\n" +
-	"\bnotation\x18\x01 \x01(\tB\x03\xe0A\x03R\bnotation\x12\x1b\n" +
-	"\x05total\x18\x02 \x01(\x03B\x05\xe0A\x030\x02R\x05total\x121\n" +
+	"\bnotation\x18\x01 \x01(\tB\x03\xe0A\x03R\bnotation\x12\x19\n" +
+	"\x05total\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05total\x121\n" +
 	"\x05terms\x18\x03 \x03(\v2\x16.wayfarer.dice.v1.TermB\x03\xe0A\x03R\x05terms\x12\x1d\n" +
 	"\apurpose\x18\x04 \x01(\tB\x03\xe0A\x03R\apurpose\x12\x1b\n" +
 	"\x06stream\x18\x05 \x01(\tB\x03\xe0A\x03R\x06stream\x12\x19\n" +
 	"\x05index\x18\x06 \x01(\x05B\x03\xe0A\x03R\x05index\x125\n" +
 	"\x06record\x18\a \x01(\v2\x18.wayfarer.type.v1.RecordB\x03\xe0A\x03R\x06record\x12\x1b\n" +
-	"\x06offset\x18\b \x01(\x05B\x03\xe0A\x03R\x06offset\"f\n" +
+	"\x06offset\x18\b \x01(\x05B\x03\xe0A\x03R\x06offset\"b\n" +
 	"\x04Term\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x1a\n" +
 	"\bnegative\x18\x02 \x01(\bR\bnegative\x12\x14\n" +
-	"\x05faces\x18\x03 \x03(\x05R\x05faces\x12\x18\n" +
-	"\x05value\x18\x04 \x01(\x03B\x020\x02R\x05value\"\xe3\x02\n" +
+	"\x05faces\x18\x03 \x03(\x05R\x05faces\x12\x14\n" +
+	"\x05value\x18\x04 \x01(\x05R\x05value\"\xe3\x02\n" +
 	"\tUsageRoll\x12\x19\n" +
 	"\x05sides\x18\x01 \x01(\x05B\x03\xe0A\x03R\x05sides\x124\n" +
 	"\x04mode\x18\x02 \x01(\x0e2\x1b.wayfarer.dice.v1.UsageModeB\x03\xe0A\x03R\x04mode\x12\x17\n" +

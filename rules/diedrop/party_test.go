@@ -89,7 +89,9 @@ func TestJoiningAndLeaving(t *testing.T) {
 		"DDW-PARTY-06 who leaves hands over what is the company's": func(t *testing.T) {
 			members := people(3, gear(10))
 			members[0].Gear, members[0].Torches, members[1].Gear = 0, 2, 8
-			load := func(carrier string) Load { return Load{Carrier: carrier, Creature: "Bears", Count: 1, Value: 9, Slots: 1} }
+			load := func(carrier string) Load {
+				return Load{Carrier: carrier, Creature: "Bears", Count: 1, Value: 9, Slots: 1}
+			}
 			j, _ := do(t, scene{members: members, cargo: []Load{load("Ada")}}.begin(t), RemoveMember{"Ada"})
 			eq(t, "Bren's torches", j.Members[0].Torches, 2)
 			eq(t, "cargo", len(j.Cargo), 0)

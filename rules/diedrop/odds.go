@@ -1,0 +1,117 @@
+package diedrop
+
+import (
+	"math/big"
+	"slices"
+)
+
+// The figures here are exact and read the ruleset, so that they hold for a campaign's own parameters too.
+
+func whole(n int) *big.Rat { return new(big.Rat).SetInt64(int64(n)) }
+
+func share(part, all int) *big.Rat { return big.NewRat(int64(min(part, all)), int64(all)) }
+
+func rest(p *big.Rat) *big.Rat { return new(big.Rat).Sub(whole(1), p) }
+
+func times(factors ...*big.Rat) *big.Rat {
+	product := whole(1)
+	for _, f := range factors {
+		product.Mul(product, f)
+	}
+	return product
+}
+
+func plus(terms ...*big.Rat) *big.Rat {
+	sum := new(big.Rat)
+	for _, t := range terms {
+		sum.Add(sum, t)
+	}
+	return sum
+}
+
+// StepDownChance is the chance that a check of n dice steps a die down (DDW-USE-08).
+func (rs *Ruleset) StepDownChance(sides, n int, keep Keep) *big.Rat {
+	low := share(rs.int("use.step_down_max"), sides)
+	if keep == KeepHighest {
+		return power(low, n)
+	}
+	return rest(power(rest(low), n))
+}
+
+func power(p *big.Rat, n int) *big.Rat { return times(slices.Repeat([]*big.Rat{p}, n)...) }
+
+// ChecksUntilOut is how many checks the food lasts on average, the one that empties it included. Several dice add up,
+// since one is used up after the other (DDW-USE-11). With one die it is also how many turns a light lasts.
+func (rs *Ruleset) ChecksUntilOut(food []int, n int, keep Keep) *big.Rat {
+	sum := new(big.Rat)
+	for _, sides := range food {
+		for ; sides > 0; sides = rs.stepDown(sides) {
+			sum.Add(sum, new(big.Rat).Inv(rs.StepDownChance(sides, n, keep)))
+		}
+	}
+	return sum
+}
+
+// ForageSteps gives the chances that a forage attempt leaves the food die one step higher, as it was, or one step
+// lower, room enough provided (DDW-FORAGE-08).
+func (rs *Ruleset) ForageSteps(sides, n int, keep Keep) (up, same, down *big.Rat) {
+	stepped, success := rs.StepDownChance(sides, n, keep), rs.forageChance()
+	up = times(rest(stepped), success)
+	down = times(stepped, rest(success))
+	return up, rest(plus(up, down)), down
+}
+
+func (rs *Ruleset) forageChance() *big.Rat { return share(7-rs.int("forage.success_min"), 6) }
+
+// ForageAttempts is how many attempts it takes on average from one food die until a larger one is first reached, if
+// there is room and nobody dies. When the food runs out on the way, success begins again with the smallest die, as
+// forage.when_out has it by default.
+func (rs *Ruleset) ForageAttempts(from, to, n int, keep Keep) *big.Rat {
+	// climb is how many attempts lead from a die to the next larger one; first from no food to the smallest die.
+	climb := new(big.Rat).Inv(rs.forageChance())
+	sum := new(big.Rat)
+	for sides := rs.smallest(); sides > 0 && sides < to; sides = rs.stepUp(sides) {
+		up, _, down := rs.ForageSteps(sides, n, keep)
+		climb = times(plus(whole(1), times(down, climb)), new(big.Rat).Inv(up))
+		if sides >= from {
+			sum.Add(sum, climb)
+		}
+	}
+	return sum
+}
+
+// EncounterChance is the chance that a round outdoors ends with an encounter (DDW-ENC-07).
+func (rs *Ruleset) EncounterChance() *big.Rat { return share(rs.int("enc.check_max"), 6) }
+
+// TurnEncounterChance is the chance of an encounter in a turn inside a site, with light or in the dark (DDW-DARK-07).
+func (rs *Ruleset) TurnEncounterChance(dark bool) *big.Rat {
+	if dark {
+		return share(rs.int("dark.check_max"), 6)
+	}
+	return share(rs.int("turn.check_max"), 6)
+}
+
+// RowChance is the chance of a row of an outdoor table, 2 to 8, once there is an encounter (DDW-ENC-07).
+func RowChance(total int) *big.Rat { return twoDice(total, total, 4) }
+
+// ReactionChances gives the chance of each reaction by its id (DDW-NPC-02).
+func (rs *Ruleset) ReactionChances() map[string]*big.Rat {
+	chances := map[string]*big.Rat{}
+	for _, r := range rs.Reactions {
+		chances[r.ID] = twoDice(r.Min, r.Max, 6)
+	}
+	return chances
+}
+
+// twoDice is the chance that two dice add up to a total within bounds.
+func twoDice(least, most, sides int) *big.Rat {
+	ways := 0
+	for a := 1; a <= sides; a++ {
+		for b := 1; b <= sides; b++ {
+			if least <= a+b && a+b <= most {
+				ways++
+			}
+		}
+	}
+	return share(ways, sides*sides)
+}

@@ -3,6 +3,9 @@ package diedrop
 // Command is something that a company or its GM wants done.
 type Command interface{ decide(t *turn) error }
 
+// checked is a command with arguments; those outside their kind are refused as INVALID before the rules look at them.
+type checked interface{ check(rs *Ruleset) error }
+
 // What buy_gear sells.
 const (
 	ItemTorch   = "torch"

@@ -56,9 +56,9 @@ const (
 	maxNumber  = 100_000
 )
 
-// Decide decides a command. It changes nothing; callers fold the events with [Apply]. It fails with a *play.Refusal, of
-// which PARTY_DEAD comes first and the others in the order of the catalogue's algorithms. Bad dice are found by the
-// caller, with Dice.Close, after everything else.
+// Decide decides a command. It changes nothing; callers fold the events with [Apply]. It fails with a *play.Refusal:
+// INVALID for an argument outside its kind, then PARTY_DEAD, then the others in the order of the catalogue's
+// algorithms. Bad dice are found by the caller, with Dice.Close, after everything else.
 func Decide(j Journey, c Command, dice *play.Dice) ([]Event, error) {
 	t := &turn{Journey: j.clone(), dice: dice}
 	_, starts := c.(Start)
@@ -67,7 +67,13 @@ func Decide(j Journey, c Command, dice *play.Dice) ([]Event, error) {
 		return nil, play.Refuse(AlreadyStarted, "the journey has begun")
 	case !starts && !j.Started():
 		return nil, play.Refuse(NotStarted, "the journey has not begun")
-	case !starts && j.Living() == 0:
+	}
+	if a, ok := c.(checked); ok && !starts {
+		if err := a.check(j.Ruleset); err != nil {
+			return nil, err
+		}
+	}
+	if !starts && j.Living() == 0 {
 		return nil, play.Refuse(PartyDead, "nobody of the company lives")
 	}
 	if err := c.decide(t); err != nil {
@@ -112,13 +118,18 @@ func (c Start) decide(t *turn) error {
 		return invalid("ruleset", "a journey needs a ruleset and a map")
 	}
 	t.Ruleset, t.Map = c.Ruleset, c.Map
-	if err := c.check(); err != nil {
+	if err := c.check(c.Ruleset); err != nil {
 		return err
+	}
+	discovered := slices.Clone(c.Discovered)
+	if l, ok := c.Map.location(c.Inside); ok && !l.Visible && !slices.Contains(discovered, l.ID) {
+		// Whoever is inside has found it, and may come back to it.
+		discovered = append(discovered, l.ID)
 	}
 	begin := Journey{
 		Hex: c.Hex, Inside: c.Inside, Members: slices.Clone(c.Members), Food: slices.Clone(c.Food), Gold: c.Gold,
 		Boat: c.Boat, Lantern: c.Lantern, Light: c.Light, Cargo: slices.Clone(c.Cargo),
-		Discovered: slices.Clone(c.Discovered), StarvingRounds: c.StarvingRounds,
+		Discovered: discovered, StarvingRounds: c.StarvingRounds,
 	}
 	t.emit(Begun{Ruleset: c.Ruleset, Map: c.Map, Journey: begin})
 	if t.SlotsNeeded()-t.SlotsHeld() > t.allFree() {
@@ -128,11 +139,11 @@ func (c Start) decide(t *turn) error {
 	return nil
 }
 
-func (c Start) check() error {
+func (c Start) check(rs *Ruleset) error {
 	if len(c.Members) == 0 || len(c.Members) > MaxMembers {
 		return invalid("members", "a company has 1 to %d members", MaxMembers)
 	}
-	seen := map[string]bool{}
+	seen, carries := map[string]bool{}, map[string]bool{}
 	living := false
 	for i, m := range c.Members {
 		field := fmt.Sprintf("members[%d]", i)
@@ -143,48 +154,87 @@ func (c Start) check() error {
 			return play.Refuse(NameTaken, "somebody named %s is in the company", m.Name).At(field + ".name")
 		}
 		seen[m.Name] = true
+		carries[m.Name] = !m.Dead
 		living = living || !m.Dead
 	}
 	if !living {
 		return play.Refuse(PartyDead, "nobody of the company lives")
 	}
-	if len(c.Food) > c.Ruleset.int("food.max_dice") {
-		return invalid("food", "a company has at most %d food dice", c.Ruleset.int("food.max_dice"))
-	}
-	for i, d := range c.Food {
-		if !c.Ruleset.IsUsageDie(d) {
-			return invalid(fmt.Sprintf("food[%d]", i), "d%d is no usage die", d)
-		}
-	}
-	if c.Light != nil && (!c.Ruleset.IsUsageDie(c.Light.Sides) || c.Light.Kind != Torch && c.Light.Kind != Lantern) {
-		return invalid("light", "a light is a torch or a lantern with a usage die")
-	}
-	if c.Gold < 0 || c.Gold > MaxGold {
-		return invalid("gold", "gold is 0 to %d", MaxGold)
+	if err := checkPack(rs, c.Food, c.Light, c.Gold); err != nil {
+		return err
 	}
 	if c.StarvingRounds < 0 || c.StarvingRounds > maxNumber {
 		return invalid("starving_rounds", "hungry rounds are 0 to %d", maxNumber)
 	}
 	for i, l := range c.Cargo {
-		if !seen[l.Carrier] || l.Slots < 0 || l.Slots > maxNumber || l.Value < 0 || l.Value > MaxGold {
-			return invalid(fmt.Sprintf("cargo[%d]", i), "a load needs a carrier of the company, slots and a value from 0")
+		if !carries[l.Carrier] || l.Slots < 0 || l.Slots > maxNumber || l.Value < 0 || l.Value > MaxGold {
+			return invalid(fmt.Sprintf("cargo[%d]", i), "a load needs a living carrier, slots and a value from 0")
 		}
 	}
-	if c.Hex != nil && c.Map.terrain(*c.Hex) == "" {
-		return play.Refuse(OffMap, "(%d,%d) is not on the map", c.Hex.Q, c.Hex.R).At("hex")
-	}
-	if c.Inside == "" {
-		if c.Hex == nil {
-			return invalid("hex", "a journey begins in a hex or inside a location")
+	for i, id := range c.Discovered {
+		if _, ok := c.Map.location(id); !ok {
+			return play.Refuse(UnknownLocation, "there is no location %s", id).At(fmt.Sprintf("discovered[%d]", i))
 		}
+		if slices.Contains(c.Discovered[:i], id) {
+			return invalid(fmt.Sprintf("discovered[%d]", i), "%s is listed twice", id)
+		}
+	}
+	if c.Hex == nil && c.Inside == "" {
+		return invalid("hex", "a journey begins in a hex or inside a site")
+	}
+	return c.checkWorld(rs)
+}
+
+// checkWorld sees to it that the rules never meet a map that cannot be played, and that the company is on it.
+func (c Start) checkWorld(rs *Ruleset) error {
+	wrong := CheckMap(rs, c.Map)
+	if c.Hex == nil {
+		wrong = CheckSites(rs, c.Map)
+	}
+	if len(wrong) > 0 {
+		return invalid("map."+wrong[0].Field, "%s", wrong[0].Message)
+	}
+	if err := checkPlace(c.Map, c.Hex, c.Inside); err != nil {
+		return err
+	}
+	if l, _ := c.Map.location(c.Inside); c.Hex == nil && l.Kind != KindSite {
+		return invalid("inside", "without a map a journey begins inside a site")
+	}
+	return nil
+}
+
+// checkPlace refuses places that are not there; hex nil is a crawl without a map.
+func checkPlace(m *Map, hex *Hex, inside string) error {
+	if hex != nil && m.terrain(*hex) == "" {
+		return play.Refuse(OffMap, "(%d,%d) is not on the map", hex.Q, hex.R).At("hex")
+	}
+	if inside == "" {
 		return nil
 	}
-	l, ok := c.Map.location(c.Inside)
+	l, ok := m.location(inside)
 	switch {
 	case !ok:
-		return play.Refuse(UnknownLocation, "there is no location %s", c.Inside).At("inside")
-	case c.Hex != nil && l.Hex != *c.Hex:
-		return play.Refuse(NotHere, "%s is in another hex", c.Inside).At("inside")
+		return play.Refuse(UnknownLocation, "there is no location %s", inside).At("inside")
+	case hex != nil && l.Hex != *hex:
+		return play.Refuse(NotHere, "%s is in another hex", inside).At("inside")
+	}
+	return nil
+}
+
+func checkPack(rs *Ruleset, food []int, light *Light, gold int) error {
+	if most := rs.int("food.max_dice"); len(food) > most {
+		return invalid("food", "a company has at most %d food dice", most)
+	}
+	for i, d := range food {
+		if !rs.IsUsageDie(d) {
+			return invalid(fmt.Sprintf("food[%d]", i), "d%d is no usage die", d)
+		}
+	}
+	if light != nil && (!rs.IsUsageDie(light.Sides) || light.Kind != Torch && light.Kind != Lantern) {
+		return invalid("light", "a light is a torch or a lantern with a usage die")
+	}
+	if gold < 0 || gold > MaxGold {
+		return invalid("gold", "gold is 0 to %d", MaxGold)
 	}
 	return nil
 }
@@ -199,6 +249,8 @@ func checkMember(field string, m Member) error {
 		return invalid(field+".str", "strength is 0 to its maximum")
 	case m.STR == 0 && !m.Dead:
 		return invalid(field+".str", "at strength 0 one is dead")
+	case m.Dead && (m.FoodSlots != 0 || m.Torches != 0 || m.Oil != 0):
+		return invalid(field+".dead", "the dead carry neither food nor spares")
 	}
 	for name, n := range map[string]int{
 		"capacity": m.Capacity, "gear": m.Gear, "food_slots": m.FoodSlots, "fatigue": m.Fatigue, "torches": m.Torches, "oil": m.Oil,
@@ -227,14 +279,14 @@ func (t *turn) beginRound(activity string) {
 
 func (t *turn) terrainHere() string { return t.Map.terrain(*t.Hex) }
 
-func (c Move) decide(t *turn) error {
-	switch c.Via {
-	case "":
-		c.Via = RouteAuto
-	case RouteAuto, RouteRoad, RouteRiver, RouteTerrain:
-	default:
+func (c Move) check(*Ruleset) error {
+	if !slices.Contains([]Route{"", RouteAuto, RouteRoad, RouteRiver, RouteTerrain}, c.Via) {
 		return invalid("via", "%q is none of auto, road, river and terrain", c.Via)
 	}
+	return nil
+}
+
+func (c Move) decide(t *turn) error {
 	if err := t.outdoors(); err != nil {
 		return err
 	}
@@ -253,11 +305,12 @@ func (c Move) decide(t *turn) error {
 	switch {
 	case via == RouteRoad && !road, via == RouteRiver && !river:
 		return play.Refuse(BadRoute, "no %s leads from (%d,%d) to (%d,%d) for this company", via, from.Q, from.R, c.To.Q, c.To.R)
-	case via == RouteAuto && road:
+	case via == RouteRoad, via == RouteRiver, via == RouteTerrain:
+	case road:
 		via = RouteRoad
-	case via == RouteAuto && river:
+	case river:
 		via = RouteRiver
-	case via == RouteAuto:
+	default:
 		via = RouteTerrain
 	}
 	t.beginRound("move")
@@ -573,13 +626,17 @@ func (t *turn) meet(e Entry, numberDie, players, npcs string) {
 	t.emit(EncounterMet{Encounter: met})
 }
 
-func (c PrepareRemains) decide(t *turn) error {
+func (c PrepareRemains) check(*Ruleset) error {
 	if c.Count < 1 {
 		return invalid("count", "at least one creature's remains are prepared")
 	}
 	if c.Value < 0 || c.Value > MaxGold {
 		return invalid("value", "the value is 0 to %d", MaxGold)
 	}
+	return nil
+}
+
+func (c PrepareRemains) decide(t *turn) error {
 	site := t.insideKind() == KindSite
 	carrier := t.living(c.Carrier)
 	slots := t.Ruleset.int("remains.slots")
@@ -632,7 +689,7 @@ func (c Enter) decide(t *turn) error {
 	switch {
 	case !ok:
 		return play.Refuse(UnknownLocation, "there is no location %s", c.Location)
-	case t.Hex == nil || l.Hex != *t.Hex:
+	case t.Hex != nil && l.Hex != *t.Hex:
 		return play.Refuse(NotHere, "%s is in another hex", c.Location)
 	case !l.Visible && !slices.Contains(t.Discovered, l.ID):
 		return play.Refuse(NotDiscovered, "%s has not been found", c.Location)
@@ -668,10 +725,17 @@ func (Loot) decide(t *turn) error {
 	return nil
 }
 
-func (c Harm) decide(t *turn) error {
-	if c.HP < 0 || c.STR < 0 {
+func (c Harm) check(*Ruleset) error {
+	if c.HP < 0 {
 		return invalid("hp", "harm is 0 or more")
 	}
+	if c.STR < 0 {
+		return invalid("str", "harm is 0 or more")
+	}
+	return nil
+}
+
+func (c Harm) decide(t *turn) error {
 	victim := t.living(c.Name)
 	if victim < 0 {
 		return play.Refuse(NoSuchMember, "no living member is named %s", c.Name)

@@ -19,126 +19,169 @@ func Apply(j Journey, e Event) Journey {
 type (
 	// Begun opens a journey.
 	Begun struct {
-		Ruleset *Ruleset
-		Map     *Map
+		Ruleset *Ruleset `json:"ruleset"`
+		Map     *Map     `json:"map"`
 		// Journey holds everything else at the beginning.
-		Journey Journey
+		Journey Journey `json:"journey"`
 	}
 	// RoundBegun opens a round: "move", "search", "forage" or "remains".
 	RoundBegun struct {
-		Activity string
-		Round    int
+		Activity string `json:"activity"`
+		Round    int    `json:"round"`
 	}
 	// Moved enters a hex by "road", "river" or "terrain". The encounter stays behind.
 	Moved struct {
-		To      Hex
-		Via     Route
-		Terrain string
+		To      Hex    `json:"to"`
+		Via     Route  `json:"via"`
+		Terrain string `json:"terrain"`
 	}
 	// UsageChecked tells a check of the food die; FoodChanged follows when it stepped down.
-	UsageChecked struct{ Usage Usage }
+	UsageChecked struct {
+		Usage Usage `json:"usage"`
+	}
 	// FoodChanged gives the food dice, the oldest first.
 	FoodChanged struct {
-		Food []int
+		Food []int `json:"food"`
 		// Why is "used", "raised", "death", "joined", "left" or "bought".
-		Why string
+		Why string `json:"why"`
 	}
 	// Hungered tells that hunger acted; MembersChanged follows with what it did.
-	Hungered struct{ Rounds int }
+	Hungered struct {
+		Rounds int `json:"rounds"`
+	}
 	// HungerEnded tells that there is food again.
 	HungerEnded struct{}
 	// MembersChanged gives members as they are now.
-	MembersChanged struct{ Members []Member }
+	MembersChanged struct {
+		Members []Member `json:"members"`
+	}
 	// MemberDied tells of a death. What the member carried but gear and Fatigue is left behind (DDW-SLOT-18).
-	MemberDied struct{ Name string }
+	MemberDied struct {
+		Name string `json:"name"`
+	}
 	// LocationsFound lists what a search found, in map order; none is a search without a find.
-	LocationsFound struct{ Locations []string }
+	LocationsFound struct {
+		Locations []string `json:"locations"`
+	}
 	// SearchRolled tells the d6 of a search under search.success_min.
 	SearchRolled struct {
-		Face    int
-		Success bool
+		Face    int  `json:"face"`
+		Success bool `json:"success"`
 	}
 	// Foraged tells the result: "failed", "from_out", "raised", "added_die", "at_max", "no_gain" or "no_room".
-	Foraged struct{ Result string }
+	Foraged struct {
+		Result string `json:"result"`
+	}
 	// EncounterChecked tells an encounter check.
 	EncounterChecked struct {
-		Face int
-		Met  bool
+		Face int  `json:"face"`
+		Met  bool `json:"met"`
 		// Dark tells that the check was one without light.
-		Dark bool
+		Dark bool `json:"dark"`
 	}
 	// EncounterMet tells who was met.
-	EncounterMet struct{ Encounter Encounter }
+	EncounterMet struct {
+		Encounter Encounter `json:"encounter"`
+	}
 	// LocationEntered goes inside. The encounter stays behind.
-	LocationEntered struct{ Location string }
+	LocationEntered struct {
+		Location string `json:"location"`
+	}
 	// LocationLeft goes outside. The encounter stays behind.
-	LocationLeft struct{ Location string }
+	LocationLeft struct {
+		Location string `json:"location"`
+	}
 	// FoodBought pays for food; FoodChanged and MembersChanged follow.
-	FoodBought struct{ Steps, Slots, Paid, Gold int }
+	FoodBought struct {
+		Steps int `json:"steps"`
+		Slots int `json:"slots"`
+		Paid  int `json:"paid"`
+		Gold  int `json:"gold"`
+	}
 	// GearBought pays for gear: "torch", "oil", "lantern" or "boat".
 	GearBought struct {
-		Item    string
-		Count   int
-		Carrier string
-		Paid    int
-		Gold    int
+		Item    string `json:"item"`
+		Count   int    `json:"count"`
+		Carrier string `json:"carrier"`
+		Paid    int    `json:"paid"`
+		Gold    int    `json:"gold"`
 	}
 	// Looted takes an encounter's gold.
-	Looted struct{ Taken, Gold int }
+	Looted struct {
+		Taken int `json:"taken"`
+		Gold  int `json:"gold"`
+	}
 	// RemainsPrepared takes an encounter's remains; a load that is lost with its carrier has no carrier.
 	RemainsPrepared struct {
-		Load Load
-		Lost bool
+		Load Load `json:"load"`
+		Lost bool `json:"lost"`
 	}
 	// RemainsSold sells all loads.
-	RemainsSold struct{ Earned, Gold int }
+	RemainsSold struct {
+		Earned int `json:"earned"`
+		Gold   int `json:"gold"`
+	}
 	// FoodSlotsFreed frees slots of eaten food; MembersChanged follows when there were any.
-	FoodSlotsFreed struct{ Freed int }
+	FoodSlotsFreed struct {
+		Freed int `json:"freed"`
+	}
 	// FoodDistributed hands the food slots out anew; MembersChanged follows.
 	FoodDistributed struct{}
 	// Harmed tells damage from outside these rules; MembersChanged follows.
 	Harmed struct {
-		Name    string
-		HP, STR int
+		Name string `json:"name"`
+		HP   int    `json:"hp"`
+		STR  int    `json:"str"`
 	}
 	// Rested recovers, long inside a settlement; MembersChanged follows when anybody did.
-	Rested struct{ Long bool }
+	Rested struct {
+		Long bool `json:"long"`
+	}
 	// MemberJoined adds somebody at the end of the party order.
-	MemberJoined struct{ Member Member }
+	MemberJoined struct {
+		Member Member `json:"member"`
+	}
 	// MemberLeft takes a living member off the list; loads that no one could take go along.
-	MemberLeft struct{ Name string }
+	MemberLeft struct {
+		Name string `json:"name"`
+	}
 	// CargoChanged gives the loads as they are now.
-	CargoChanged struct{ Cargo []Load }
+	CargoChanged struct {
+		Cargo []Load `json:"cargo"`
+	}
 	// LightLit lights a spare of the earliest living member who has one.
 	LightLit struct {
-		Light Light
-		From  string
+		Light Light  `json:"light"`
+		From  string `json:"from"`
 	}
 	// LightChecked tells a roll of the light's die. Light is what burns afterwards, nil for darkness; Replaced is the
 	// kind of spare that was lit at once, from the member From.
 	LightChecked struct {
-		Sides, Face int
-		SteppedDown bool
-		Light       *Light
-		Replaced    string
-		From        string
+		Sides       int    `json:"sides"`
+		Face        int    `json:"face"`
+		SteppedDown bool   `json:"stepped_down"`
+		Light       *Light `json:"light"`
+		Replaced    string `json:"replaced"`
+		From        string `json:"from"`
 	}
 	// RoomEntered goes to a room, "retreat" or not. The encounter stays behind.
 	RoomEntered struct {
-		Room    string
-		Retreat bool
+		Room    string `json:"room"`
+		Retreat bool   `json:"retreat"`
 	}
 	// TurnBegun opens a turn inside a site: "room", "activity", "combat", "retreat" or "remains".
 	TurnBegun struct {
-		Trigger string
-		Turn    int
+		Trigger string `json:"trigger"`
+		Turn    int    `json:"turn"`
 	}
 	// MissionsRolled adds missions.
-	MissionsRolled struct{ Missions []Mission }
+	MissionsRolled struct {
+		Missions []Mission `json:"missions"`
+	}
 	// MissionUsed uses an open mission up, with the GM's own text for its number if there is one.
 	MissionUsed struct {
-		Number      int
-		Replacement string
+		Number      int    `json:"number"`
+		Replacement string `json:"replacement"`
 	}
 )
 

@@ -122,10 +122,8 @@ func ExampleMapDocument() []byte { return bytes.Clone(exampleMap) }
 
 // ParseMap reads a map document; it does not check it, see [CheckMap].
 func ParseMap(document []byte) (*Map, error) {
-	dec := json.NewDecoder(bytes.NewReader(document))
-	dec.DisallowUnknownFields()
 	m := &Map{}
-	if err := dec.Decode(m); err != nil {
+	if err := decode(document, m); err != nil {
 		return nil, fmt.Errorf("map: %w", err)
 	}
 	return m, nil
@@ -182,9 +180,8 @@ func CheckMap(rs *Ruleset, m *Map) []Violation {
 			c.bad("UNKNOWN_TERRAIN", fmt.Sprintf("there is no terrain %q", h.Terrain), "hexes[%d].terrain", i)
 		}
 	}
-	ids := map[string]bool{}
-	c.paths("roads", m.Roads, there, ids)
-	c.paths("rivers", m.Rivers, there, ids)
+	c.paths("roads", m.Roads, there)
+	c.paths("rivers", m.Rivers, there)
 	locations := map[string]bool{}
 	for i, l := range m.Locations {
 		c.id(l.ID, locations, "locations[%d].id", i)
@@ -208,6 +205,9 @@ func CheckMap(rs *Ruleset, m *Map) []Violation {
 	npcs := map[string]bool{}
 	for i, n := range m.NPCs {
 		c.id(n.ID, npcs, "npcs[%d].id", i)
+		if n.Name == "" {
+			c.bad("NAME_MISSING", "an NPC needs a name", "npcs[%d].name", i)
+		}
 		if !there[n.Hex] {
 			c.bad("OFF_MAP", fmt.Sprintf("(%d,%d) is not on the map", n.Hex.Q, n.Hex.R), "npcs[%d].hex", i)
 		}
@@ -215,9 +215,34 @@ func CheckMap(rs *Ruleset, m *Map) []Violation {
 	return c.found
 }
 
-func (c *checker) paths(field string, paths []Path, there map[Hex]bool, ids map[string]bool) {
+// CheckSites returns everything that is wrong with the locations of a crawl without a map: sites only, in no hex.
+func CheckSites(rs *Ruleset, m *Map) []Violation {
+	c := &checker{}
+	if len(m.Locations) == 0 {
+		c.bad("NO_SITES", "a crawl needs at least one site", "locations")
+	}
+	ids := map[string]bool{}
+	for i, l := range m.Locations {
+		c.id(l.ID, ids, "locations[%d].id", i)
+		if l.Name == "" {
+			c.bad("NAME_MISSING", "a location needs a name", "locations[%d].name", i)
+		}
+		if l.Kind != KindSite {
+			c.bad("UNKNOWN_KIND", "without a map there are sites only", "locations[%d].kind", i)
+			continue
+		}
+		c.site(rs, l, i)
+	}
+	return c.found
+}
+
+func (c *checker) paths(field string, paths []Path, there map[Hex]bool) {
+	ids := map[string]bool{}
 	for i, p := range paths {
 		c.id(p.ID, ids, "%s[%d].id", field, i)
+		if p.Name == "" {
+			c.bad("NAME_MISSING", "a path needs a name", "%s[%d].name", field, i)
+		}
 		if len(p.Path) < 2 {
 			c.bad("PATH_TOO_SHORT", "a path needs at least two hexes", "%s[%d].path", field, i)
 		}

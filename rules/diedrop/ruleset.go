@@ -6,8 +6,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"maps"
 	"math"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -132,13 +134,27 @@ func DefaultDocument() []byte { return bytes.Clone(defaultRuleset) }
 // Parse reads a ruleset document. Unknown keys, missing tables and values outside their options are errors that name
 // the place.
 func Parse(document []byte) (*Ruleset, error) {
-	dec := json.NewDecoder(bytes.NewReader(document))
-	dec.DisallowUnknownFields()
 	rs := &Ruleset{}
-	if err := dec.Decode(rs); err != nil {
+	if err := decode(document, rs); err != nil {
 		return nil, fmt.Errorf("ruleset: %w", err)
 	}
-	return rs, rs.validate()
+	if err := rs.validate(); err != nil {
+		return nil, err
+	}
+	return rs, nil
+}
+
+// decode reads one JSON value, with no unknown keys and nothing after it.
+func decode(document []byte, into any) error {
+	dec := json.NewDecoder(bytes.NewReader(document))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(into); err != nil {
+		return err
+	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("there is something after the document")
+	}
+	return nil
 }
 
 func (rs *Ruleset) validate() error {
@@ -148,10 +164,10 @@ func (rs *Ruleset) validate() error {
 		bad("die_chain: is empty")
 	}
 	for i, d := range rs.DieChain {
-		if dieSides(d) < 2 || i > 0 && dieSides(d) >= dieSides(rs.DieChain[i-1]) {
+		if dieSides(d) < 2 || dieName(dieSides(d)) != d || i > 0 && dieSides(d) >= dieSides(rs.DieChain[i-1]) {
 			bad("die_chain[%d]: %q does not step down", i, d)
 		}
-		if num, den := ratio(rs.SlotRatios[d]); num < 1 || den < 1 {
+		if num, den := ratio(rs.SlotRatios[d]); num < 1 || num > maxNumber || den < 1 || den > maxNumber {
 			bad("slot_ratios.%s: %q is no fraction above 0", d, rs.SlotRatios[d])
 		}
 	}
@@ -164,13 +180,26 @@ func (rs *Ruleset) validate() error {
 		}
 	}
 	for name, t := range rs.EncounterTables {
-		if !covers(t.Entries, 2, 8) {
-			bad("encounter_tables.%s.entries: have to be the rolls 2 to 8", name)
+		if !covers(t.Entries, 2, 8) || slices.ContainsFunc(t.Entries, Entry.badDie) {
+			bad("encounter_tables.%s.entries: have to be the rolls 2 to 8, with number dice from d2 to d20", name)
 		}
 	}
 	for i, t := range rs.SiteTables {
-		if t.Number != i+1 || !covers(t.Entries, 1, 6) {
-			bad("site_tables[%d]: has to be number %d with the rolls 1 to 6", i, i+1)
+		if t.Number != i+1 || !covers(t.Entries, 1, 6) || slices.ContainsFunc(t.Entries, Entry.badDie) {
+			bad("site_tables[%d]: has to be number %d with the rolls 1 to 6, with number dice from d2 to d20", i, i+1)
+		}
+	}
+	for _, kind := range []string{Torch, Lantern} {
+		if l, ok := rs.LightSources[kind]; !ok || l.SpareSlots < 0 || l.SpareSlots > maxNumber {
+			bad("light_sources.%s: needs spare_slots from 0", kind)
+		}
+	}
+	if len(rs.Missions) == 0 {
+		bad("missions: are missing")
+	}
+	for i, m := range rs.Missions {
+		if m.Number != i+1 || m.Title == "" || m.Text == "" {
+			bad("missions[%d]: has to be number %d with a title and a text", i, i+1)
 		}
 	}
 	for total := 2; total <= 12; total++ {
@@ -183,32 +212,35 @@ func (rs *Ruleset) validate() error {
 			bad("params.%s: is missing", name)
 		}
 	}
-	for name, p := range rs.Params {
-		if _, ok := shippedParams[name]; !ok {
+	for _, name := range slices.Sorted(maps.Keys(rs.Params)) {
+		p, known := rs.Params[name], shippedParams[name]
+		switch err := p.allows(p.get()); {
+		case known.Options == nil:
 			bad("params.%s: is unknown", name)
-			continue
-		}
-		if err := p.allows(p.get()); err != nil {
+		case !reflect.DeepEqual(p.Options, known.Options):
+			// The rules know these values and no others.
+			bad("params.%s.options: have to be %v", name, known.Options)
+		case err != nil:
 			bad("params.%s: %w", name, err)
+		case strings.HasPrefix(name, "light.") && known.Default != true && !rs.IsUsageDie(int(p.get().(float64))):
+			bad("params.%s: %v is not in the die chain", name, p.get())
 		}
 	}
 	return errors.Join(errs...)
 }
 
-// shippedParams are the names that the rules read.
-var shippedParams = func() map[string]bool {
+// shippedParams are the parameters that the rules read, with the values they know.
+var shippedParams = func() map[string]Param {
 	var doc struct {
-		Params map[string]json.RawMessage `json:"params"`
+		Params map[string]Param `json:"params"`
 	}
 	if err := json.Unmarshal(defaultRuleset, &doc); err != nil {
 		panic(err)
 	}
-	names := map[string]bool{}
-	for n := range doc.Params {
-		names[n] = true
-	}
-	return names
+	return doc.Params
 }()
+
+func (e Entry) badDie() bool { return e.NumberDie != nil && (*e.NumberDie < 2 || *e.NumberDie > 20) }
 
 func covers(entries []Entry, from, to int) bool {
 	if len(entries) != to-from+1 {

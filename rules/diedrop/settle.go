@@ -13,10 +13,14 @@ func (t *turn) settlement() error {
 	return nil
 }
 
-func (c BuyFood) decide(t *turn) error {
+func (c BuyFood) check(*Ruleset) error {
 	if c.Steps < 1 || c.Steps > maxNumber {
 		return invalid("steps", "steps are 1 to %d", maxNumber)
 	}
+	return nil
+}
+
+func (c BuyFood) decide(t *turn) error {
 	if err := t.settlement(); err != nil {
 		return err
 	}
@@ -45,25 +49,33 @@ func (c BuyFood) decide(t *turn) error {
 	return nil
 }
 
-func (c BuyGear) decide(t *turn) error {
-	param, ok := map[string]string{
-		ItemTorch: "buy.torch_gold", ItemOil: "buy.oil_gold", ItemLantern: "buy.lantern_gold", ItemBoat: "buy.boat_gold",
-	}[c.Item]
-	spare := c.Item == ItemTorch || c.Item == ItemOil
-	switch {
-	case !ok:
+// gearPrices are the parameters with the prices of what is sold.
+var gearPrices = map[string]string{
+	ItemTorch: "buy.torch_gold", ItemOil: "buy.oil_gold", ItemLantern: "buy.lantern_gold", ItemBoat: "buy.boat_gold",
+}
+
+func (c BuyGear) spare() bool { return c.Item == ItemTorch || c.Item == ItemOil }
+
+func (c BuyGear) check(*Ruleset) error {
+	if gearPrices[c.Item] == "" {
 		return invalid("item", "%q is none of torch, oil, lantern and boat", c.Item)
-	case spare && (c.Count < 1 || c.Count > maxNumber):
+	}
+	if c.spare() && (c.Count < 1 || c.Count > maxNumber) {
 		return invalid("count", "the count is 1 to %d", maxNumber)
 	}
+	return nil
+}
+
+func (c BuyGear) decide(t *turn) error {
 	if err := t.settlement(); err != nil {
 		return err
 	}
+	spare := c.spare()
 	if !spare {
 		c.Count, c.Carrier = 1, ""
 	}
 	carrier := t.living(c.Carrier)
-	price := c.Count * t.Ruleset.int(param)
+	price := c.Count * t.Ruleset.int(gearPrices[c.Item])
 	switch {
 	case spare && carrier < 0:
 		return play.Refuse(NoSuchMember, "no living member is named %s", c.Carrier)
@@ -93,11 +105,10 @@ func (t *turn) gathering() error {
 	return nil
 }
 
+func (c AddMember) check(rs *Ruleset) error { return checkMember("member", c.Member.Member(rs)) }
+
 func (c AddMember) decide(t *turn) error {
 	m := c.Member.Member(t.Ruleset)
-	if err := checkMember("member", m); err != nil {
-		return err
-	}
 	if len(t.Members) >= MaxMembers {
 		return invalid("member", "a company has at most %d members", MaxMembers)
 	}

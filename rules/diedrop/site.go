@@ -1,15 +1,21 @@
 package diedrop
 
 import (
+	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
 )
 
-func (c LightUp) decide(t *turn) error {
+func (c LightUp) check(*Ruleset) error {
 	if c.Kind != Torch && c.Kind != Lantern {
 		return invalid("kind", "%q is neither torch nor lantern", c.Kind)
 	}
+	return nil
+}
+
+func (c LightUp) decide(t *turn) error {
 	if t.Light != nil {
 		return play.Refuse(AlreadyLit, "a %s burns", t.Light.Kind)
 	}
@@ -44,10 +50,14 @@ func (t *turn) site() (Location, error) {
 	return l, nil
 }
 
-func (c TakeTurn) decide(t *turn) error {
+func (c TakeTurn) check(*Ruleset) error {
 	if c.Trigger != TriggerRoom && c.Trigger != TriggerActivity && c.Trigger != TriggerCombat {
 		return invalid("trigger", "%q is none of room, activity and combat", c.Trigger)
 	}
+	return nil
+}
+
+func (c TakeTurn) decide(t *turn) error {
 	l, err := t.site()
 	if err != nil {
 		return err
@@ -140,15 +150,25 @@ func (t *turn) burn() {
 	t.emit(e)
 }
 
-func (c RollMissions) decide(t *turn) error {
-	if c.Count < 1 || c.Count > len(t.Ruleset.Missions) {
-		return invalid("count", "the count is 1 to %d", len(t.Ruleset.Missions))
+// maxMissions bounds one roll; only mission.duplicates=keep lets a roll have more than the table.
+const maxMissions = 100
+
+// maxText bounds what a GM writes into a journey, in characters.
+const maxText = 2000
+
+func (c RollMissions) check(*Ruleset) error {
+	if c.Count < 1 || c.Count > maxMissions {
+		return invalid("count", "the count is 1 to %d", maxMissions)
 	}
 	for i, place := range c.False {
 		if place < 0 || place >= c.Count || slices.Contains(c.False[:i], place) {
-			return invalid("false", "false names places from 0 to %d, each once", c.Count-1)
+			return invalid(fmt.Sprintf("false[%d]", i), "false names places from 0 to %d, each once", c.Count-1)
 		}
 	}
+	return nil
+}
+
+func (c RollMissions) decide(t *turn) error {
 	if least := t.Ruleset.int("mission.outset"); len(t.Missions) == 0 && c.Count < least {
 		return play.Refuse(TooFewMissions, "at the outset at least %d are rolled", least)
 	}
@@ -183,6 +203,13 @@ func (c RollMissions) decide(t *turn) error {
 		}
 	}
 	t.emit(MissionsRolled{Missions: rolled})
+	return nil
+}
+
+func (c UseMission) check(*Ruleset) error {
+	if n := utf8.RuneCountInString(c.Replacement); n > maxText {
+		return invalid("replacement", "a text has at most %d characters", maxText)
+	}
 	return nil
 }
 

@@ -3669,7 +3669,7 @@ var File_wayfarer_dungeon_v1_run_proto protoreflect.FileDescriptor
 
 const file_wayfarer_dungeon_v1_run_proto_rawDesc = "" +
 	"\n" +
-	"\x1dwayfarer/dungeon/v1/run.proto\x12\x13wayfarer.dungeon.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a!wayfarer/dungeon/v1/dungeon.proto\x1a\x1ewayfarer/type/v1/options.proto\x1a\x1dwayfarer/type/v1/record.proto\"\xae\b\n" +
+	"\x1dwayfarer/dungeon/v1/run.proto\x12\x13wayfarer.dungeon.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!wayfarer/dungeon/v1/dungeon.proto\x1a\x1dwayfarer/type/v1/record.proto\"\xae\b\n" +
 	"\x03Run\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12\x1d\n" +
 	"\adungeon\x18\x02 \x01(\tB\x03\xe0A\x05R\adungeon\x129\n" +

@@ -331,10 +331,16 @@ func (r Run) Modifier() int {
 		m += r.Ruleset.conditionValue(i, c.Ability) + r.Ruleset.conditionValue(i, "all")
 	}
 	for _, e := range r.Effects {
-		m += r.effectValue(e, c.Ability) + r.effectValue(e, "all")
-		if r.Ruleset.Effects.ShortsightedAbility == "next_challenge" || e.Ability == c.Ability {
-			m += r.effectValue(e, "relevant")
-		}
+		m += r.effectModifier(e, c.Ability)
+	}
+	return m
+}
+
+// effectModifier is one effect's part of M.
+func (r Run) effectModifier(e Effect, ability string) int {
+	m := r.effectValue(e, ability) + r.effectValue(e, "all")
+	if r.Ruleset.Effects.ShortsightedAbility == "next_challenge" || e.Ability == ability {
+		m += r.effectValue(e, "relevant")
 	}
 	return m
 }

@@ -53,20 +53,30 @@ func (rs *Ruleset) ChecksUntilOut(food []int, n int, keep Keep) *big.Rat {
 }
 
 // ForageSteps gives the chances that a forage attempt leaves the food die one step higher, as it was, or one step
-// lower, room enough provided (DDW-FORAGE-08).
+// lower, room enough provided (DDW-FORAGE-08). Up from the largest die is a second die; down from the smallest is no
+// food. Both follow forage.at_d20, food.max_dice and forage.when_out.
 func (rs *Ruleset) ForageSteps(sides, n int, keep Keep) (up, same, down *big.Rat) {
 	stepped, success := rs.StepDownChance(sides, n, keep), rs.forageChance()
 	up = times(rest(stepped), success)
 	down = times(stepped, rest(success))
+	if rs.stepUp(sides) == 0 && (rs.text("forage.at_d20") == "no_gain" || rs.int("food.max_dice") < 2) {
+		up = new(big.Rat)
+	}
+	if rs.stepDown(sides) == 0 && rs.text("forage.when_out") == "no_gain" {
+		down = stepped
+	}
 	return up, rest(plus(up, down)), down
 }
 
 func (rs *Ruleset) forageChance() *big.Rat { return share(7-rs.int("forage.success_min"), 6) }
 
 // ForageAttempts is how many attempts it takes on average from one food die until a larger one is first reached, if
-// there is room and nobody dies. When the food runs out on the way, success begins again with the smallest die, as
-// forage.when_out has it by default.
+// there is room and nobody dies. When the food runs out on the way, success begins again with the smallest die; with
+// forage.when_out = no_gain it never does, so that the wait has no end and the answer is nil.
 func (rs *Ruleset) ForageAttempts(from, to, n int, keep Keep) *big.Rat {
+	if from < to && rs.text("forage.when_out") == "no_gain" {
+		return nil
+	}
 	// climb is how many attempts lead from a die to the next larger one; first from no food to the smallest die.
 	climb := new(big.Rat).Inv(rs.forageChance())
 	sum := new(big.Rat)

@@ -35,7 +35,7 @@ const (
 	// Leases are being taken; goes on by itself.
 	Journey_PHASE_PREPARING Journey_Phase = 1
 	// The company travels.
-	Journey_PHASE_TRAVELLING Journey_Phase = 2
+	Journey_PHASE_TRAVELING Journey_Phase = 2
 	// Everything is being given back; goes on by itself.
 	Journey_PHASE_ENDING Journey_Phase = 3
 	// Over.
@@ -53,7 +53,7 @@ var (
 	Journey_Phase_name = map[int32]string{
 		0: "PHASE_UNSPECIFIED",
 		1: "PHASE_PREPARING",
-		2: "PHASE_TRAVELLING",
+		2: "PHASE_TRAVELING",
 		3: "PHASE_ENDING",
 		4: "PHASE_ENDED",
 		5: "PHASE_ABANDONED",
@@ -63,7 +63,7 @@ var (
 	Journey_Phase_value = map[string]int32{
 		"PHASE_UNSPECIFIED": 0,
 		"PHASE_PREPARING":   1,
-		"PHASE_TRAVELLING":  2,
+		"PHASE_TRAVELING":   2,
 		"PHASE_ENDING":      3,
 		"PHASE_ENDED":       4,
 		"PHASE_ABANDONED":   5,
@@ -674,7 +674,7 @@ type StartJourneyRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The campaign.
 	Parent string `protobuf:"bytes,1,opt,name=parent,proto3" json:"parent,omitempty"`
-	// Resource name of the traveller for whom the caller speaks; may be empty for a GM.
+	// Resource name of the traveler for whom the caller speaks; may be empty for a GM.
 	Character string `protobuf:"bytes,2,opt,name=character,proto3" json:"character,omitempty"`
 	// Last part of the resource name; empty: derived from the request_id.
 	JourneyId string `protobuf:"bytes,3,opt,name=journey_id,json=journeyId,proto3" json:"journey_id,omitempty"`
@@ -4956,7 +4956,7 @@ var File_wayfarer_travel_v1_journey_proto protoreflect.FileDescriptor
 
 const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\n" +
-	" wayfarer/travel/v1/journey.proto\x12\x12wayfarer.travel.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&wayfarer/travel/v1/journey_event.proto\x1a\x1fwayfarer/travel/v1/region.proto\x1a\x1dwayfarer/type/v1/record.proto\"\x95\r\n" +
+	" wayfarer/travel/v1/journey.proto\x12\x12wayfarer.travel.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&wayfarer/travel/v1/journey_event.proto\x1a\x1fwayfarer/travel/v1/region.proto\x1a\x1dwayfarer/type/v1/record.proto\"\x94\r\n" +
 	"\aJourney\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12\x1d\n" +
 	"\acompany\x18\x02 \x01(\tB\x03\xe0A\x05R\acompany\x12\x1b\n" +
@@ -5003,11 +5003,11 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\vcreate_time\x18\" \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
 	"createTime\x12@\n" +
 	"\vupdate_time\x18# \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
-	"updateTime\"\xa6\x01\n" +
+	"updateTime\"\xa5\x01\n" +
 	"\x05Phase\x12\x15\n" +
 	"\x11PHASE_UNSPECIFIED\x10\x00\x12\x13\n" +
-	"\x0fPHASE_PREPARING\x10\x01\x12\x14\n" +
-	"\x10PHASE_TRAVELLING\x10\x02\x12\x10\n" +
+	"\x0fPHASE_PREPARING\x10\x01\x12\x13\n" +
+	"\x0fPHASE_TRAVELING\x10\x02\x12\x10\n" +
 	"\fPHASE_ENDING\x10\x03\x12\x0f\n" +
 	"\vPHASE_ENDED\x10\x04\x12\x13\n" +
 	"\x0fPHASE_ABANDONED\x10\x05\x12\x11\n" +

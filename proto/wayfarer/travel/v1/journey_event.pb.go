@@ -1410,7 +1410,9 @@ type JourneyStarted struct {
 	// Prepared remains.
 	Cargo []*Load `protobuf:"bytes,14,rep,name=cargo,proto3" json:"cargo,omitempty"`
 	// Hidden locations that are known.
-	Discovered    []string `protobuf:"bytes,15,rep,name=discovered,proto3" json:"discovered,omitempty"`
+	Discovered []string `protobuf:"bytes,15,rep,name=discovered,proto3" json:"discovered,omitempty"`
+	// Names of the members who have no capacity of their own, but the ruleset's.
+	UsualCapacity []string `protobuf:"bytes,16,rep,name=usual_capacity,json=usualCapacity,proto3" json:"usual_capacity,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1546,6 +1548,13 @@ func (x *JourneyStarted) GetCargo() []*Load {
 func (x *JourneyStarted) GetDiscovered() []string {
 	if x != nil {
 		return x.Discovered
+	}
+	return nil
+}
+
+func (x *JourneyStarted) GetUsualCapacity() []string {
+	if x != nil {
+		return x.UsualCapacity
 	}
 	return nil
 }
@@ -3780,7 +3789,7 @@ const file_wayfarer_travel_v1_journey_event_proto_rawDesc = "" +
 	"\x06params\x18\t \x01(\v2\x17.google.protobuf.StructR\x06params\x12\x16\n" +
 	"\x06stream\x18\n" +
 	" \x01(\tR\x06streamB\x06\n" +
-	"\x04_hex\"\xea\x04\n" +
+	"\x04_hex\"\x91\x05\n" +
 	"\x0eJourneyStarted\x121\n" +
 	"\aruleset\x18\x01 \x01(\v2\x17.google.protobuf.StructR\aruleset\x12=\n" +
 	"\x06region\x18\x02 \x01(\v2\x1f.wayfarer.travel.v1.RegionDraftB\x04\xe8\xab\x19\x01R\x06region\x12\x1e\n" +
@@ -3801,7 +3810,8 @@ const file_wayfarer_travel_v1_journey_event_proto_rawDesc = "" +
 	"\x05cargo\x18\x0e \x03(\v2\x18.wayfarer.travel.v1.LoadR\x05cargo\x12\x1e\n" +
 	"\n" +
 	"discovered\x18\x0f \x03(\tR\n" +
-	"discoveredB\x06\n" +
+	"discovered\x12%\n" +
+	"\x0eusual_capacity\x18\x10 \x03(\tR\rusualCapacityB\x06\n" +
 	"\x04_hexB\b\n" +
 	"\x06_light\"?\n" +
 	"\x05Owner\x12\x1c\n" +

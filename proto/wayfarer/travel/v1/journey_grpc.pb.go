@@ -56,13 +56,13 @@ const (
 // Every mutation takes a request_id: sending it again, whenever and to whichever replica, gets the first answer.
 // Refusals are FAILED_PRECONDITION with an ErrorInfo whose reason is named at the method, or INVALID_ARGUMENT when a field of
 // the request is at fault, which is then named. Every play command may be refused with PARTY_DEAD (nobody lives),
-// NOT_TRAVELLING (the journey has not begun or is over), NO_SUCH_MEMBER at character (who is named does not travel here),
+// NOT_TRAVELING (the journey has not begun or is over), NO_SUCH_MEMBER at character (who is named does not travel here),
 // BAD_DICE at reported_dice, and OWNED_BY_EXPEDITION (the journey is part of an expedition, which gives its commands).
 //
 // Play commands are given by a player for a character of theirs who travels, by a bot for one that it lists, or by a GM.
 type JourneyServiceClient interface {
 	// StartJourney borrows the company and the vitals of its characters and begins play. By a player or bot for one of the
-	// travellers, or a GM. The answer is the journey under way, or the refusal: then nothing is held any more and the id is used up.
+	// travelers, or a GM. The answer is the journey under way, or the refusal: then nothing is held any more and the id is used up.
 	// Fails with ALREADY_EXISTS, NOT_FOUND (company, region). Refused: LEASED (somebody else holds the company or a
 	// character), COMPANY_CHANGED (it did while it was being borrowed), OFF_MAP, UNKNOWN_LOCATION, NOT_HERE, NO_ROOM, PARTY_DEAD.
 	StartJourney(ctx context.Context, in *StartJourneyRequest, opts ...grpc.CallOption) (*StartJourneyResponse, error)
@@ -411,13 +411,13 @@ func (c *journeyServiceClient) AbandonJourney(ctx context.Context, in *AbandonJo
 // Every mutation takes a request_id: sending it again, whenever and to whichever replica, gets the first answer.
 // Refusals are FAILED_PRECONDITION with an ErrorInfo whose reason is named at the method, or INVALID_ARGUMENT when a field of
 // the request is at fault, which is then named. Every play command may be refused with PARTY_DEAD (nobody lives),
-// NOT_TRAVELLING (the journey has not begun or is over), NO_SUCH_MEMBER at character (who is named does not travel here),
+// NOT_TRAVELING (the journey has not begun or is over), NO_SUCH_MEMBER at character (who is named does not travel here),
 // BAD_DICE at reported_dice, and OWNED_BY_EXPEDITION (the journey is part of an expedition, which gives its commands).
 //
 // Play commands are given by a player for a character of theirs who travels, by a bot for one that it lists, or by a GM.
 type JourneyServiceServer interface {
 	// StartJourney borrows the company and the vitals of its characters and begins play. By a player or bot for one of the
-	// travellers, or a GM. The answer is the journey under way, or the refusal: then nothing is held any more and the id is used up.
+	// travelers, or a GM. The answer is the journey under way, or the refusal: then nothing is held any more and the id is used up.
 	// Fails with ALREADY_EXISTS, NOT_FOUND (company, region). Refused: LEASED (somebody else holds the company or a
 	// character), COMPANY_CHANGED (it did while it was being borrowed), OFF_MAP, UNKNOWN_LOCATION, NOT_HERE, NO_ROOM, PARTY_DEAD.
 	StartJourney(context.Context, *StartJourneyRequest) (*StartJourneyResponse, error)

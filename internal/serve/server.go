@@ -6,29 +6,21 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"runtime/debug"
 	"sync"
 	"time"
 
 	"buf.build/go/protovalidate"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
+	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc/filters"
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
-	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/reflection"
-	"google.golang.org/grpc/status"
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 )
-
-// IdempotencyHeader is the metadata key whose value stands in for an empty request_id.
-const IdempotencyHeader = "idempotency-key"
 
 // Config says how a server serves.
 type Config struct {
@@ -44,9 +36,9 @@ type Config struct {
 	Reflection bool
 	// Grace is how long calls may go on after the end was asked for; 0 means 10 s.
 	Grace time.Duration
-	// Ready tells whether the server can do its work, for the health service; nil: always.
+	// Ready tells whether the server can do its work, for the health service; nil: always. See also [Server.Ping].
 	Ready func(context.Context) error
-	// ReadyEvery is how often Ready is asked; 0 means 5 s.
+	// ReadyEvery is how often Ready and pings are asked, and how long they may take; 0 means 5 s.
 	ReadyEvery time.Duration
 	// Deadline is given to calls that come without one; 0 means 30 s. Streams have none.
 	Deadline time.Duration
@@ -55,8 +47,17 @@ type Config struct {
 // Server is a gRPC server with health and the suite's interceptors.
 type Server struct {
 	*grpc.Server
-	cfg    Config
-	health *health.Server
+	cfg      Config
+	health   *health.Server
+	pings    []named
+	closers  []named
+	stopping context.Context //nolint:containedctx // its end tells streams that the server stops
+	stop     context.CancelFunc
+}
+
+type named struct {
+	name string
+	call func(context.Context) error
 }
 
 // NewServer returns a server on which services are registered before [Server.Serve].
@@ -73,28 +74,46 @@ func NewServer(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("serve: validation: %w", err)
 	}
 	s := &Server{cfg: cfg, health: health.NewServer()}
+	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.Server = grpc.NewServer(
-		grpc.StatsHandler(otelgrpc.NewServerHandler()),
+		grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithFilter(filters.Not(filters.HealthCheck())))),
 		grpc.MaxRecvMsgSize(cfg.MaxRecv),
 		grpc.MaxConcurrentStreams(1000),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
+		// The first is the outermost: whatever panics is caught, whatever is answered is logged as it is answered, and
+		// nobody learns from the checks of a request what they may not know without a token.
 		grpc.ChainUnaryInterceptor(
-			fault.UnaryServer(cfg.Logger), // outermost: it maps what all others return
 			recoverUnary(cfg.Logger),
-			deadline(cfg.Deadline),
+			logUnary(cfg.Logger),
+			fault.UnaryServer(cfg.Logger),
 			auth.UnaryServer(cfg.Verifier),
+			fillUnary,
 			checkUnary(validator),
+			deadline(cfg.Deadline),
 		),
 		grpc.ChainStreamInterceptor(
-			fault.StreamServer(cfg.Logger),
 			recoverStream(cfg.Logger),
+			logStream(cfg.Logger),
+			untilStopping(s.stopping),
+			fault.StreamServer(cfg.Logger),
 			auth.StreamServer(cfg.Verifier),
 			checkStream(validator),
 		),
 	)
 	healthv1.RegisterHealthServer(s.Server, s.health)
 	return s, nil
+}
+
+// Ping adds a condition for health, for example that a store answers. It is called before [Server.Serve].
+func (s *Server) Ping(name string, ping func(context.Context) error) {
+	s.pings = append(s.pings, named{name, ping})
+}
+
+// OnStop adds something to be ended after the drain. [Server.Serve] ends things one after the other, in the order in which
+// they were added, each within the grace period. It is called before Serve.
+func (s *Server) OnStop(name string, end func(context.Context) error) {
+	s.closers = append(s.closers, named{name, end})
 }
 
 func orDefault[T int | time.Duration](v, otherwise T) T {
@@ -104,67 +123,104 @@ func orDefault[T int | time.Duration](v, otherwise T) T {
 	return v
 }
 
-// Serve answers calls until ctx ends, then drains: health turns to NOT_SERVING, calls may go on for the grace period, and
-// what is left then is cut off. It returns nil after a drain.
-func (s *Server) Serve(ctx context.Context, lis net.Listener) error {
+// Serve answers calls on all listeners until ctx ends, then drains: health turns to NOT_SERVING, streams end with
+// UNAVAILABLE so that their callers resume elsewhere, calls under way go on for at most the grace period, what is left then
+// is cut off, and what [Server.OnStop] was told of is ended. It returns nil after a good drain, else what failed, after the
+// same drain. It closes the listeners and is called once.
+func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
+	if len(listeners) == 0 {
+		return errors.Join(errors.New("serve: no listener"), s.close(ctx))
+	}
 	if s.cfg.Reflection {
 		reflection.Register(s.Server)
 	}
 	s.setHealth(healthv1.HealthCheckResponse_NOT_SERVING)
-	watching, stop := context.WithCancel(ctx)
-	var wg sync.WaitGroup
-	wg.Go(func() { s.watchReady(watching) })
-	done := make(chan error, 1)
-	go func() { done <- s.Server.Serve(lis) }()
-	var err error
+	watching, stopWatching := context.WithCancel(ctx)
+	var watch sync.WaitGroup
+	watch.Go(func() { s.watchReady(watching) })
+	done := make(chan error, len(listeners))
+	for _, lis := range listeners {
+		go func() { done <- s.Server.Serve(lis) }()
+	}
+	var errs []error
+	ended := func(err error) {
+		if err != nil && !errors.Is(err, grpc.ErrServerStopped) {
+			errs = append(errs, fmt.Errorf("serve: %w", err))
+		}
+	}
+	running := len(listeners)
 	select {
-	case err = <-done:
-		stop()
+	case err := <-done:
+		running--
+		ended(err)
 	case <-ctx.Done():
-		stop()
-		s.drain()
-		err = <-done
 	}
-	wg.Wait()
-	if errors.Is(err, grpc.ErrServerStopped) {
-		return nil
+	stopWatching()
+	watch.Wait() // before the drain, or it could turn health back
+	s.drain()
+	for range running {
+		ended(<-done)
 	}
-	return err
+	return errors.Join(append(errs, s.close(ctx))...)
 }
 
 func (s *Server) drain() {
 	s.health.Shutdown()
+	s.stop()
 	drained := make(chan struct{})
 	go func() {
 		s.Server.GracefulStop()
 		close(drained)
 	}()
+	grace := time.NewTimer(s.cfg.Grace)
+	defer grace.Stop()
 	select {
 	case <-drained:
-	case <-time.After(s.cfg.Grace):
+	case <-grace.C:
+		s.cfg.Logger.Warn("calls cut off after the grace period", "server", s.cfg.Name, "grace", s.cfg.Grace.String())
 		s.Server.Stop()
 		<-drained
 	}
 }
 
-// watchReady keeps health in step with Ready.
+func (s *Server) close(ctx context.Context) error {
+	var errs []error
+	for _, c := range s.closers {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.Grace)
+		if err := c.call(within); err != nil {
+			errs = append(errs, fmt.Errorf("stop %s: %w", c.name, err))
+		}
+		cancel()
+	}
+	return errors.Join(errs...)
+}
+
+// watchReady keeps health in step with Ready and the pings. It logs when that changes, not at every look.
 func (s *Server) watchReady(ctx context.Context) {
+	checks := s.pings
+	if s.cfg.Ready != nil {
+		checks = append([]named{{"ready", s.cfg.Ready}}, checks...)
+	}
 	tick := time.NewTicker(s.cfg.ReadyEvery)
 	defer tick.Stop()
 	last := healthv1.HealthCheckResponse_NOT_SERVING
+	warned := false
 	for {
-		now := healthv1.HealthCheckResponse_SERVING
-		if s.cfg.Ready != nil {
-			check, cancel := context.WithTimeout(ctx, s.cfg.ReadyEvery)
-			if err := s.cfg.Ready(check); err != nil && ctx.Err() == nil {
-				now = healthv1.HealthCheckResponse_NOT_SERVING
-				s.cfg.Logger.WarnContext(ctx, "not ready", "server", s.cfg.Name, "err", err)
-			}
-			cancel()
-		}
+		err := s.ask(ctx, checks)
 		if ctx.Err() != nil {
 			return
 		}
+		now := healthv1.HealthCheckResponse_SERVING
+		if err != nil {
+			now = healthv1.HealthCheckResponse_NOT_SERVING
+		}
+		switch {
+		case err != nil && !warned:
+			s.cfg.Logger.WarnContext(ctx, "not ready", "server", s.cfg.Name, "err", err)
+		case now != last:
+			s.cfg.Logger.InfoContext(ctx, "ready", "server", s.cfg.Name)
+		}
+		warned = err != nil
 		if now != last {
 			s.setHealth(now)
 			last = now
@@ -177,112 +233,26 @@ func (s *Server) watchReady(ctx context.Context) {
 	}
 }
 
+// ask makes all checks at once, so that one that hangs does not hide another.
+func (s *Server) ask(ctx context.Context, checks []named) error {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadyEvery)
+	defer cancel()
+	errs := make([]error, len(checks))
+	var wg sync.WaitGroup
+	for i, c := range checks {
+		wg.Go(func() {
+			if err := c.call(ctx); err != nil {
+				errs[i] = fmt.Errorf("%s: %w", c.name, err)
+			}
+		})
+	}
+	wg.Wait()
+	return errors.Join(errs...)
+}
+
 func (s *Server) setHealth(st healthv1.HealthCheckResponse_ServingStatus) {
 	s.health.SetServingStatus("", st)
 	for name := range s.Server.GetServiceInfo() {
 		s.health.SetServingStatus(name, st)
 	}
-}
-
-func recoverUnary(log *slog.Logger) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (res any, err error) {
-		defer func() { err = recovered(ctx, log, info.FullMethod, recover(), err) }()
-		return next(ctx, req)
-	}
-}
-
-func recoverStream(log *slog.Logger) grpc.StreamServerInterceptor {
-	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) (err error) {
-		defer func() { err = recovered(ss.Context(), log, info.FullMethod, recover(), err) }()
-		return next(srv, ss)
-	}
-}
-
-func recovered(ctx context.Context, log *slog.Logger, method string, p any, err error) error {
-	if p == nil {
-		return err
-	}
-	log.ErrorContext(ctx, "panic", "method", method, "panic", fmt.Sprint(p), "stack", string(debug.Stack()))
-	return status.Error(codes.Internal, "internal error")
-}
-
-// deadline gives calls without a deadline one, so that nothing waits for ever.
-func deadline(d time.Duration) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		if _, ok := ctx.Deadline(); !ok {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, d)
-			defer cancel()
-		}
-		return next(ctx, req)
-	}
-}
-
-func checkUnary(v protovalidate.Validator) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		if msg, ok := req.(proto.Message); ok {
-			fillRequestID(ctx, msg.ProtoReflect())
-			if err := Check(v, msg); err != nil {
-				return nil, err
-			}
-		}
-		return next(ctx, req)
-	}
-}
-
-func checkStream(v protovalidate.Validator) grpc.StreamServerInterceptor {
-	return func(srv any, ss grpc.ServerStream, _ *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-		return next(srv, checkedStream{ss, v})
-	}
-}
-
-type checkedStream struct {
-	grpc.ServerStream
-	v protovalidate.Validator
-}
-
-func (c checkedStream) RecvMsg(m any) error {
-	if err := c.ServerStream.RecvMsg(m); err != nil {
-		return err
-	}
-	if msg, ok := m.(proto.Message); ok {
-		return Check(c.v, msg)
-	}
-	return nil
-}
-
-// fillRequestID takes the request_id from the Idempotency-Key header when the request has an empty one.
-func fillRequestID(ctx context.Context, m protoreflect.Message) {
-	fd := m.Descriptor().Fields().ByName("request_id")
-	if fd == nil || fd.Kind() != protoreflect.StringKind || m.Get(fd).String() != "" {
-		return
-	}
-	if md, ok := metadata.FromIncomingContext(ctx); ok {
-		if keys := md.Get(IdempotencyHeader); len(keys) > 0 {
-			m.Set(fd, protoreflect.ValueOfString(keys[0]))
-		}
-	}
-}
-
-// Check validates a message by the rules of the contract. Every violation is named with the path of its field.
-func Check(v protovalidate.Validator, msg proto.Message) error {
-	err := v.Validate(msg)
-	var bad *protovalidate.ValidationError
-	switch {
-	case err == nil:
-		return nil
-	case !errors.As(err, &bad):
-		return fmt.Errorf("validate %s: %w", msg.ProtoReflect().Descriptor().FullName(), err)
-	}
-	fields := make([]fault.Violation, len(bad.Violations))
-	text := ""
-	for i, violation := range bad.Violations {
-		field := protovalidate.FieldPathString(violation.Proto.GetField())
-		fields[i] = fault.Violation{Field: field, Reason: violation.Proto.GetRuleId(), Description: violation.Proto.GetMessage()}
-		if text != "" {
-			text += "; "
-		}
-		text += field + ": " + violation.Proto.GetMessage()
-	}
-	return fault.Violations("INVALID", fields, "%s", text)
 }

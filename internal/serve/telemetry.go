@@ -1,0 +1,85 @@
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
+	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
+	"go.opentelemetry.io/otel/propagation"
+	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
+	"go.opentelemetry.io/otel/sdk/resource"
+	sdktrace "go.opentelemetry.io/otel/sdk/trace"
+)
+
+// TelemetryConfig says what leaves a program.
+type TelemetryConfig struct {
+	// Program and Version name what is observed.
+	Program, Version string
+	// Endpoint is the URL of an OTLP collector, gRPC: http without TLS, https with; empty: traces stay here, with ids all
+	// the same, so that logs can be followed across programs. The OTEL_EXPORTER_OTLP_ variables set the rest.
+	Endpoint string
+	// Ratio of traces kept of those that begin here, 0 to 1; those that come from elsewhere are kept if they were there.
+	Ratio float64
+}
+
+// Telemetry is a program's traces and metrics.
+type Telemetry struct {
+	traces   *sdktrace.TracerProvider
+	metrics  *sdkmetric.MeterProvider
+	registry *prometheus.Registry
+}
+
+// NewTelemetry sets up traces and metrics. An unreachable collector is no error: spans are dropped until it is there.
+func NewTelemetry(ctx context.Context, cfg TelemetryConfig) (*Telemetry, error) {
+	about := resource.NewSchemaless(
+		attribute.String("service.namespace", "wayfarer"), attribute.String("service.name", cfg.Program),
+		attribute.String("service.version", cfg.Version),
+	)
+	sampler := sdktrace.NeverSample()
+	opts := []sdktrace.TracerProviderOption{sdktrace.WithResource(about)}
+	if cfg.Endpoint != "" {
+		exporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(cfg.Endpoint))
+		if err != nil {
+			return nil, fmt.Errorf("telemetry: %w", err)
+		}
+		sampler = sdktrace.ParentBased(sdktrace.TraceIDRatioBased(cfg.Ratio))
+		opts = append(opts, sdktrace.WithBatcher(exporter))
+	}
+	registry := prometheus.NewRegistry()
+	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
+	if err != nil {
+		return nil, fmt.Errorf("telemetry: %w", err)
+	}
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return &Telemetry{
+		traces:   sdktrace.NewTracerProvider(append(opts, sdktrace.WithSampler(sampler))...),
+		metrics:  sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter), sdkmetric.WithResource(about)),
+		registry: registry,
+	}, nil
+}
+
+// Install makes it the telemetry of the process, which servers, connections and libraries use from then on. Trace contexts
+// travel by the W3C header; baggage does not, since strangers could put anything into it.
+func (t *Telemetry) Install() {
+	otel.SetTracerProvider(t.traces)
+	otel.SetMeterProvider(t.metrics)
+	otel.SetTextMapPropagator(propagation.TraceContext{})
+}
+
+// Metrics serves the metrics as Prometheus reads them.
+func (t *Telemetry) Metrics() http.Handler {
+	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{Registry: t.registry})
+}
+
+// Stop sends what is still here and ends, as [Server.OnStop] wants it.
+func (t *Telemetry) Stop(ctx context.Context) error {
+	return errors.Join(t.traces.Shutdown(ctx), t.metrics.Shutdown(ctx))
+}

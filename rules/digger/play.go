@@ -99,50 +99,56 @@ type RunEvent interface{ applyTo(r *Run) }
 type (
 	// Entered opens a run.
 	Entered struct {
-		Ruleset *Ruleset
-		Dungeon *Dungeon
-		Party   string
-		Leader  string
-		Members []Member
+		Ruleset *Ruleset `json:"ruleset"`
+		Dungeon *Dungeon `json:"dungeon"`
+		Party   string   `json:"party"`
+		Leader  string   `json:"leader"`
+		Members []Member `json:"members"`
 	}
 	// Drawn presents a challenge; Cleared tells that a Save Point emptied the conditions before the card's own came.
 	Drawn struct {
-		Round      int
-		Card       string
-		Kind       string
-		Drawer     string
-		Conditions []Instance
-		Cleared    bool
-		Reshuffled bool
+		Round      int        `json:"round"`
+		Card       string     `json:"card"`
+		Kind       string     `json:"kind"`
+		Drawer     string     `json:"drawer"`
+		Conditions []Instance `json:"conditions"`
+		Cleared    bool       `json:"cleared"`
+		Reshuffled bool       `json:"reshuffled"`
 	}
 	// Acted records a contribution; Cleansed tells that it emptied the conditions.
 	Acted struct {
-		Act      Act
-		UsesLeft int
-		Effects  []Effect
-		Cleansed bool
+		Act      Act      `json:"act"`
+		UsesLeft int      `json:"uses_left"`
+		Effects  []Effect `json:"effects"`
+		Cleansed bool     `json:"cleansed"`
 	}
 	// Completed records the result of a round. Outcome is running unless the run ended with it.
 	Completed struct {
-		Round           int
-		Card            string
-		TN              int
-		Modifier        int
-		Score           int
-		Target          int
-		Passed          bool
-		ExplorationGain int
-		Exploration     int
-		Results         []Result
-		Effects         []Effect
-		Outcome         string
+		Round           int      `json:"round"`
+		Card            string   `json:"card"`
+		TN              int      `json:"tn"`
+		Modifier        int      `json:"modifier"`
+		Score           int      `json:"score"`
+		Target          int      `json:"target"`
+		Passed          bool     `json:"passed"`
+		ExplorationGain int      `json:"exploration_gain"`
+		Exploration     int      `json:"exploration"`
+		Results         []Result `json:"results"`
+		Effects         []Effect `json:"effects"`
+		Outcome         string   `json:"outcome"`
 	}
 	// Departed takes a member out; their pending act is withdrawn, what it spent and began stays.
-	Departed struct{ Member string }
+	Departed struct {
+		Member string `json:"member"`
+	}
 	// Promoted names a new leader.
-	Promoted struct{ Leader string }
+	Promoted struct {
+		Leader string `json:"leader"`
+	}
 	// Ended ends the run otherwise than by a round.
-	RunEnded struct{ Outcome string }
+	RunEnded struct {
+		Outcome string `json:"outcome"`
+	}
 )
 
 // Result is what a round did to one member.

@@ -134,27 +134,43 @@ type RosterEvent interface{ applyTo(r *Roster) }
 type (
 	// PartyCreated forms a party.
 	PartyCreated struct {
-		Party   string
-		Leader  Seat
-		Dungeon string
+		Party   string `json:"party"`
+		Leader  Seat   `json:"leader"`
+		Dungeon string `json:"dungeon"`
 	}
 	// PartyJoined adds a member at the end.
 	PartyJoined struct {
-		Party  string
-		Member Seat
+		Party  string `json:"party"`
+		Member Seat   `json:"member"`
 	}
 	// PartyLeft takes a member out; without members the party is dissolved.
-	PartyLeft struct{ Party, Character string }
+	PartyLeft struct {
+		Party     string `json:"party"`
+		Character string `json:"character"`
+	}
 	// PartyPromoted names a new leader.
-	PartyPromoted struct{ Party, Leader string }
+	PartyPromoted struct {
+		Party  string `json:"party"`
+		Leader string `json:"leader"`
+	}
 	// RosterLeased lends the roster.
-	RosterLeased struct{ Party, Run string }
+	RosterLeased struct {
+		Party string `json:"party"`
+		Run   string `json:"run"`
+	}
 	// SeatReturned takes one seat back: its character is out of the party.
-	SeatReturned struct{ Party, Run, Character, Leader string }
+	SeatReturned struct {
+		Party     string `json:"party"`
+		Run       string `json:"run"`
+		Character string `json:"character"`
+		Leader    string `json:"leader"`
+	}
 	// RosterReturned takes the roster back and closes the run.
 	RosterReturned struct {
-		Party, Run, Leader string
-		Began              bool
+		Party  string `json:"party"`
+		Run    string `json:"run"`
+		Leader string `json:"leader"`
+		Began  bool   `json:"began"`
 	}
 )
 

@@ -344,3 +344,9 @@ func (r Run) effectModifier(e Effect, ability string) int {
 	}
 	return m
 }
+
+// PendingCard returns the pending card, the zero Card between challenges.
+func (r Run) PendingCard() Card {
+	c, _ := r.Card()
+	return c
+}

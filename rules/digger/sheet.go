@@ -316,38 +316,47 @@ type SheetEvent interface{ applyTo(s *Sheet) }
 // The events.
 type (
 	// SheetCreated opens a sheet.
-	SheetCreated struct{ CP int }
+	SheetCreated struct {
+		CP int `json:"cp"`
+	}
 	// CPGranted adds character points.
-	CPGranted struct{ CP int }
+	CPGranted struct {
+		CP int `json:"cp"`
+	}
 	// FormAdded adds a form.
 	FormAdded struct {
-		Form        string
-		NoStatblock bool
+		Form        string `json:"form"`
+		NoStatblock bool   `json:"no_statblock"`
 	}
 	// FormSwitched changes the current form.
-	FormSwitched struct{ Form string }
+	FormSwitched struct {
+		Form string `json:"form"`
+	}
 	// AbilitiesSet changes ratings.
 	AbilitiesSet struct {
-		Form      string
-		Abilities Abilities
+		Form      string    `json:"form"`
+		Abilities Abilities `json:"abilities"`
 	}
 	// ToolsBought adds tools for a price in dungeon points; Bonus tells that the application bonus was used.
 	ToolsBought struct {
-		Form  string
-		Tools []Tool
-		Price int
-		Bonus bool
+		Form  string `json:"form"`
+		Tools []Tool `json:"tools"`
+		Price int    `json:"price"`
+		Bonus bool   `json:"bonus"`
 	}
 	// SlotBought adds an early slot.
-	SlotBought struct{ Chapter, Price int }
+	SlotBought struct {
+		Chapter int `json:"chapter"`
+		Price   int `json:"price"`
+	}
 	// ToolLoaded and ToolUnloaded mark a tool.
 	ToolLoaded struct {
-		Form   string
-		Number int
+		Form   string `json:"form"`
+		Number int    `json:"number"`
 	}
 	ToolUnloaded struct {
-		Form   string
-		Number int
+		Form   string `json:"form"`
+		Number int    `json:"number"`
 	}
 	// SheetApproved ends the application.
 	SheetApproved struct{}

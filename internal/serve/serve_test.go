@@ -62,6 +62,7 @@ func (s *syncBuffer) String() string {
 }
 
 type running struct {
+	addr string
 	conn *grpc.ClientConn
 	log  *syncBuffer
 	stop context.CancelFunc
@@ -70,8 +71,13 @@ type running struct {
 
 func start(t *testing.T, change func(*serve.Config), d dice) running {
 	t.Helper()
+	return startWith(t, change, func(s *serve.Server) { dicev1.RegisterDiceServiceServer(s, d) })
+}
+
+func startWith(t *testing.T, change func(*serve.Config), register func(*serve.Server)) running {
+	t.Helper()
 	log := &syncBuffer{}
-	cfg := serve.Config{Name: "test", Verifier: tokens{}, Logger: slog.New(slog.NewTextHandler(log, nil)), ReadyEvery: 5 * time.Millisecond}
+	cfg := serve.Config{Name: "test", Verifier: tokens{}, Logger: slog.New(slog.NewTextHandler(log, &slog.HandlerOptions{Level: slog.LevelDebug})), ReadyEvery: 5 * time.Millisecond}
 	if change != nil {
 		change(&cfg)
 	}
@@ -79,13 +85,13 @@ func start(t *testing.T, change func(*serve.Config), d dice) running {
 	if err != nil {
 		t.Fatal(err)
 	}
-	dicev1.RegisterDiceServiceServer(s, d)
+	register(s)
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.Background())
-	r := running{log: log, stop: stop, done: make(chan error, 1)}
+	r := running{addr: lis.Addr().String(), log: log, stop: stop, done: make(chan error, 1)}
 	go func() { r.done <- s.Serve(ctx, lis) }()
 	t.Cleanup(func() { stop(); <-r.done })
 	if r.conn, err = grpc.NewClient(lis.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
@@ -163,9 +169,16 @@ func TestCallsPassTheChain(t *testing.T) {
 		}
 	}
 	for _, want := range []string{"the sky falls", "disk full"} {
-		if !strings.Contains(r.log.String(), want) {
-			t.Errorf("log lacks %q", want)
+		if n := strings.Count(r.log.String(), want); n != 1 {
+			t.Errorf("%q is logged %d times", want, n)
 		}
+	}
+	twice := metadata.AppendToOutgoingContext(keyed, serve.IdempotencyHeader, "again")
+	if _, f := roll(twice, noID); f == nil || f.Kind != fault.InvalidArgument || f.Fields[0].Field != "request_id" {
+		t.Errorf("two ids by header: %v", f)
+	}
+	if _, f := roll(t.Context(), func(r *dicev1.RollRequest) { r.Parent = "nonsense" }); f == nil || f.Kind != fault.Unauthenticated {
+		t.Errorf("a bad request without a token: %v", f)
 	}
 	if _, f := roll(authorized(t.Context()), func(r *dicev1.RollRequest) { r.Purpose = strings.Repeat("x", 2<<20) }); f == nil || f.Kind != fault.ResourceExhausted {
 		t.Errorf("a message of 2 MiB: %v", f)

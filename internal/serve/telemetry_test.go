@@ -1,0 +1,250 @@
+package serve_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"go.opentelemetry.io/otel/trace"
+	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
+	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/metadata"
+
+	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/fault"
+	"github.com/wayfarer-rpg/wayfarer/internal/serve"
+)
+
+func TestLogger(t *testing.T) {
+	t.Parallel()
+	var buf bytes.Buffer
+	log := serve.NewLogger(&buf, "travel", slog.LevelInfo)
+	sc := trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1}, SpanID: trace.SpanID{2}})
+	log.DebugContext(t.Context(), "unheard")
+	log.With("a", 1).InfoContext(trace.ContextWithSpanContext(t.Context(), sc), "traced", "b", 2)
+	log.WithGroup("g").WarnContext(t.Context(), "plain", "c", 3)
+	lines := strings.Split(strings.TrimSpace(buf.String()), "\n")
+	if len(lines) != 2 {
+		t.Fatalf("%d lines: %s", len(lines), buf.String())
+	}
+	var traced, plain map[string]any
+	if err := json.Unmarshal([]byte(lines[0]), &traced); err != nil {
+		t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(lines[1]), &plain); err != nil {
+		t.Fatal(err)
+	}
+	if traced["msg"] != "traced" || traced["program"] != "travel" || traced["a"] != 1.0 || traced["b"] != 2.0 ||
+		traced["trace_id"] != "01000000000000000000000000000000" || traced["span_id"] != "0200000000000000" {
+		t.Errorf("line %s", lines[0])
+	}
+	if plain["msg"] != "plain" || plain["trace_id"] != nil || plain["g"].(map[string]any)["c"] != 3.0 {
+		t.Errorf("line %s", lines[1])
+	}
+}
+
+type spans struct {
+	collector.UnimplementedTraceServiceServer
+	mu  sync.Mutex
+	all []*tracev1.Span
+}
+
+func (s *spans) Export(_ context.Context, r *collector.ExportTraceServiceRequest) (*collector.ExportTraceServiceResponse, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, rs := range r.GetResourceSpans() {
+		for _, ss := range rs.GetScopeSpans() {
+			s.all = append(s.all, ss.GetSpans()...)
+		}
+	}
+	return &collector.ExportTraceServiceResponse{}, nil
+}
+
+// The one test that installs telemetry, since that is the process's.
+func TestOneTraceFromClientToServer(t *testing.T) {
+	t.Parallel()
+	got := &spans{}
+	lis := listen(t)
+	srv := grpc.NewServer()
+	collector.RegisterTraceServiceServer(srv, got)
+	go func() { _ = srv.Serve(lis) }()
+	t.Cleanup(srv.Stop)
+	tel, err := serve.NewTelemetry(t.Context(), serve.TelemetryConfig{Program: "test", Version: "1", Endpoint: "http://" + lis.Addr().String(), Ratio: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	tel.Install()
+	r := start(t, nil, dice{roll: func(ctx context.Context, _ *dicev1.RollRequest) (*dicev1.RollResponse, error) {
+		return &dicev1.RollResponse{Roll: &dicev1.Roll{Purpose: trace.SpanContextFromContext(ctx).TraceID().String()}}, nil
+	}})
+	conn, err := serve.Dial(r.addr, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	res, err := dicev1.NewDiceServiceClient(conn).Roll(authorized(t.Context()), goodRoll())
+	if err != nil {
+		t.Fatal(err)
+	}
+	metrics := httptest.NewRecorder()
+	tel.Metrics().ServeHTTP(metrics, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	for _, want := range []string{"go_goroutines", "rpc_server_call_duration_seconds_count{", "rpc_client_call_duration_seconds_count{", "wayfarer.dice.v1.DiceService"} {
+		if !strings.Contains(metrics.Body.String(), want) {
+			t.Errorf("metrics lack %s", want)
+		}
+	}
+	if err := tel.Stop(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	got.mu.Lock()
+	defer got.mu.Unlock()
+	kinds := map[tracev1.Span_SpanKind]int{}
+	for _, s := range got.all {
+		if trace.TraceID(s.GetTraceId()).String() == res.GetRoll().GetPurpose() {
+			kinds[s.GetKind()]++
+		}
+	}
+	if kinds[tracev1.Span_SPAN_KIND_CLIENT] != 1 || kinds[tracev1.Span_SPAN_KIND_SERVER] != 1 {
+		t.Errorf("spans of the trace: %v of %d", kinds, len(got.all))
+	}
+}
+
+func TestTelemetryWithoutACollector(t *testing.T) {
+	t.Parallel()
+	tel, err := serve.NewTelemetry(t.Context(), serve.TelemetryConfig{Program: "test"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tel.Stop(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+// identities takes "user:<name>" and "service:<name>" for tokens.
+type identities struct{}
+
+func (identities) Verify(_ context.Context, token string) (auth.Principal, error) {
+	kind, name, _ := strings.Cut(token, ":")
+	if kind != "user" && kind != "service" {
+		return auth.Principal{}, fault.New(fault.Unauthenticated, auth.TokenInvalid, "bad")
+	}
+	return auth.Principal{Subject: name, Service: kind == "service"}, nil
+}
+
+func tokenSource(t *testing.T, token string) *auth.TokenSource {
+	t.Helper()
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"access_token": "`+token+`", "expires_in": 3600}`)
+	}))
+	t.Cleanup(srv.Close)
+	return &auth.TokenSource{URL: srv.URL, ClientID: "x", ClientSecret: "y"}
+}
+
+// A user calls one service, which calls another: the second sees the first as a service that acts for the user.
+func TestDialCarriesIdentityAndActor(t *testing.T) {
+	t.Parallel()
+	inner := start(t, func(c *serve.Config) { c.Verifier = identities{} }, dice{roll: func(ctx context.Context, _ *dicev1.RollRequest) (*dicev1.RollResponse, error) {
+		p, _ := auth.FromContext(ctx)
+		return &dicev1.RollResponse{Roll: &dicev1.Roll{Purpose: p.Subject + " for " + p.Actor}}, nil
+	}})
+	outer := func(token string) running {
+		conn, err := serve.Dial(inner.addr, tokenSource(t, token), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		return start(t, func(c *serve.Config) { c.Verifier = identities{} }, dice{roll: func(ctx context.Context, r *dicev1.RollRequest) (*dicev1.RollResponse, error) {
+			return dicev1.NewDiceServiceClient(conn).Roll(ctx, r)
+		}})
+	}
+	call := func(r running, token string) (string, error) {
+		ctx := metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token)
+		res, err := dicev1.NewDiceServiceClient(r.conn).Roll(ctx, goodRoll())
+		return res.GetRoll().GetPurpose(), fault.FromStatus(err)
+	}
+	good := outer("service:travel")
+	if got, err := call(good, "user:ada"); err != nil || got != "travel for ada" {
+		t.Errorf("a user: %q, %v", got, err)
+	}
+	if got, err := call(good, "service:worker"); err != nil || got != "travel for " {
+		t.Errorf("a service for itself: %q, %v", got, err)
+	}
+	for name, token := range map[string]string{"the service's token is no good": "nobody", "the service is no service": "user:travel"} {
+		bad := outer(token)
+		if _, err := call(bad, "user:ada"); fault.KindOf(err) != fault.Internal || fault.ReasonOf(err) != auth.TokenRefused {
+			t.Errorf("%s: the user is told %v", name, err)
+		}
+		if !strings.Contains(bad.log.String(), auth.TokenRefused) {
+			t.Errorf("%s: log %s", name, bad.log.String())
+		}
+	}
+}
+
+func TestDialRepeatsWhatWasUnavailable(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	var kind atomic.Int64
+	r := start(t, nil, dice{roll: func(context.Context, *dicev1.RollRequest) (*dicev1.RollResponse, error) {
+		if calls.Add(1) < 3 {
+			return nil, fault.New(fault.Kind(kind.Load()), "AWAY", "later") //nolint:gosec // a code
+		}
+		return &dicev1.RollResponse{}, nil
+	}})
+	conn, err := serve.Dial(r.addr, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	client := dicev1.NewDiceServiceClient(conn)
+	kind.Store(int64(fault.Unavailable))
+	if _, err := client.Roll(authorized(t.Context()), goodRoll()); err != nil || calls.Load() != 3 {
+		t.Errorf("unavailable: %v after %d calls", err, calls.Load())
+	}
+	calls.Store(0)
+	kind.Store(int64(fault.Aborted))
+	if _, err := client.Roll(authorized(t.Context()), goodRoll()); fault.KindOf(fault.FromStatus(err)) != fault.Aborted || calls.Load() != 1 {
+		t.Errorf("aborted: %v after %d calls", err, calls.Load())
+	}
+}
+
+func TestWhatIsLogged(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil, dice{roll: func(_ context.Context, req *dicev1.RollRequest) (*dicev1.RollResponse, error) {
+		if req.GetNotation() == "refuse" {
+			return nil, fault.New(fault.FailedPrecondition, "LEASED", "no")
+		}
+		return &dicev1.RollResponse{}, nil
+	}})
+	client := dicev1.NewDiceServiceClient(r.conn)
+	if _, err := client.Roll(authorized(t.Context()), goodRoll()); err != nil {
+		t.Fatal(err)
+	}
+	bad := goodRoll()
+	bad.Notation = "refuse"
+	if _, err := client.Roll(authorized(t.Context()), bad); err == nil {
+		t.Fatal("not refused")
+	}
+	for _, want := range []string{
+		"level=DEBUG msg=rpc method=/wayfarer.dice.v1.DiceService/Roll code=OK ms=",
+		"level=INFO msg=rpc method=/wayfarer.dice.v1.DiceService/Roll code=FailedPrecondition ms=",
+		"reason=LEASED",
+	} {
+		if !strings.Contains(r.log.String(), want) {
+			t.Errorf("log lacks %q: %s", want, r.log.String())
+		}
+	}
+	if strings.Contains(r.log.String(), "Bearer") || strings.Contains(r.log.String(), "level=ERROR") {
+		t.Errorf("log: %s", r.log.String())
+	}
+}

@@ -166,6 +166,9 @@ func (c Start) check(rs *Ruleset) error {
 	if c.StarvingRounds < 0 || c.StarvingRounds > maxNumber {
 		return invalid("starving_rounds", "hungry rounds are 0 to %d", maxNumber)
 	}
+	if len(c.Food) > 0 && c.StarvingRounds > 0 {
+		return invalid("starving_rounds", "food ends hunger")
+	}
 	for i, l := range c.Cargo {
 		if !carries[l.Carrier] || l.Slots < 0 || l.Slots > maxNumber || l.Value < 0 || l.Value > MaxGold {
 			return invalid(fmt.Sprintf("cargo[%d]", i), "a load needs a living carrier, slots and a value from 0")

@@ -2,6 +2,7 @@ package digger
 
 import (
 	"slices"
+	"unicode/utf8"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
 )
@@ -57,6 +58,16 @@ type Roster struct {
 	Parties []Party `json:"parties"`
 	// Closed lists holders that have given their roster back: they cannot borrow again.
 	Closed []string `json:"closed,omitempty"`
+	// Requests for the GMs, in order of filing (DIG-CMD-19).
+	Requests []Request `json:"requests,omitempty"`
+}
+
+// Request is a note in which players ask the GMs; Number counts from 1.
+type Request struct {
+	Number    int    `json:"number"`
+	Character string `json:"character"`
+	Text      string `json:"text"`
+	Open      bool   `json:"open"`
 }
 
 // Party returns a party by id.
@@ -113,6 +124,10 @@ type (
 		Party, Character, Target string
 		Override                 bool
 	}
+	// FileRequest keeps a note for the GMs (DIG-CMD-19). Refused: NOT_IN_PARTY, INVALID.
+	FileRequest struct{ Character, Text string }
+	// CloseRequest ends one. Refused: NO_SUCH_REQUEST.
+	CloseRequest struct{ Number int }
 	// LeaseRoster lends a roster to a run (DIG-CMD-11). Refused: NO_SUCH_PARTY, LEASE_CLOSED, RUN_BEGUN, TOO_FEW_MEMBERS.
 	LeaseRoster struct{ Party, Run string }
 	// ReturnSeat gives back the seat of one who left the run early.
@@ -123,6 +138,9 @@ type (
 		Began              bool
 	}
 )
+
+// NoSuchRequest refuses to close a request that is not open.
+const NoSuchRequest = "NO_SUCH_REQUEST"
 
 // LeaseClosed refuses a holder that has given its lease back.
 const LeaseClosed = "LEASE_CLOSED"
@@ -142,6 +160,14 @@ type (
 	PartyJoined struct {
 		Party  string `json:"party"`
 		Member Seat   `json:"member"`
+	}
+	// RequestFiled adds an open request, RequestClosed closes it.
+	RequestFiled struct {
+		Character string `json:"character"`
+		Text      string `json:"text"`
+	}
+	RequestClosed struct {
+		Number int `json:"number"`
 	}
 	// PartyLeft takes a member out; without members the party is dissolved.
 	PartyLeft struct {
@@ -185,7 +211,7 @@ func ApplyRoster(r Roster, e RosterEvent) Roster {
 	for i := range r.Parties {
 		r.Parties[i].Members = slices.Clone(r.Parties[i].Members)
 	}
-	r.Closed = slices.Clone(r.Closed)
+	r.Closed, r.Requests = slices.Clone(r.Closed), slices.Clone(r.Requests)
 	e.applyTo(&r)
 	return r
 }
@@ -289,6 +315,33 @@ func (c PromoteMember) decide(r Roster, _ *Ruleset) ([]RosterEvent, error) {
 		return nil, play.Refuse(NotAMember, "%s is not in %s", c.Target, c.Party)
 	}
 	return []RosterEvent{PartyPromoted{Party: c.Party, Leader: c.Target}}, nil
+}
+
+func (c FileRequest) decide(r Roster, _ *Ruleset) ([]RosterEvent, error) {
+	if _, ok := r.PartyOf(c.Character); !ok {
+		return nil, play.Refuse(NotInParty, "%s is in no party", c.Character)
+	}
+	if n := utf8.RuneCountInString(c.Text); n < 1 || n > maxText {
+		return nil, play.Refuse(Invalid, "a request has 1 to %d characters", maxText).At("text")
+	}
+	return []RosterEvent{RequestFiled(c)}, nil
+}
+
+func (c CloseRequest) decide(r Roster, _ *Ruleset) ([]RosterEvent, error) {
+	if c.Number < 1 || c.Number > len(r.Requests) || !r.Requests[c.Number-1].Open {
+		return nil, play.Refuse(NoSuchRequest, "there is no open request %d", c.Number)
+	}
+	return []RosterEvent{RequestClosed(c)}, nil
+}
+
+func (e RequestFiled) applyTo(r *Roster) {
+	r.Requests = append(r.Requests, Request{Number: len(r.Requests) + 1, Character: e.Character, Text: e.Text, Open: true})
+}
+
+func (e RequestClosed) applyTo(r *Roster) {
+	if e.Number >= 1 && e.Number <= len(r.Requests) {
+		r.Requests[e.Number-1].Open = false
+	}
 }
 
 func (c LeaseRoster) decide(r Roster, rs *Ruleset) ([]RosterEvent, error) {

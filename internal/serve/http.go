@@ -28,6 +28,6 @@ func HTTP(ctx context.Context, lis net.Listener, handler http.Handler, grace tim
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = srv.Close()
 	}
-	<-done
+	_ = <-done // says that the server was closed
 	return err
 }

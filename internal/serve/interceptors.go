@@ -93,7 +93,7 @@ func untilStopping(stopping context.Context) grpc.StreamServerInterceptor {
 		defer cancel(nil)
 		defer context.AfterFunc(stopping, func() { cancel(errStopping) })()
 		err := next(srv, streamWith{ss, ctx})
-		if err == nil || !errors.Is(context.Cause(ctx), errStopping) {
+		if err == nil || !errors.Is(context.Cause(ctx), errStopping) { //nolint:contextcheck // the stream's context made above
 			return err
 		}
 		st, _ := fault.ToStatus(fault.New(fault.Unavailable, "STOPPING", "this server stops, another one goes on").After(time.Second))

@@ -28,6 +28,8 @@ func HTTP(ctx context.Context, lis net.Listener, handler http.Handler, grace tim
 	if errors.Is(err, context.DeadlineExceeded) {
 		err = srv.Close()
 	}
-	_ = <-done // says that the server was closed
+	if ended := <-done; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, ended)
+	}
 	return err
 }

@@ -93,7 +93,12 @@ func startWith(t *testing.T, change func(*serve.Config), register func(*serve.Se
 	ctx, stop := context.WithCancel(context.Background())
 	r := running{addr: lis.Addr().String(), log: log, stop: stop, done: make(chan error, 1)}
 	go func() { r.done <- s.Serve(ctx, lis) }()
-	t.Cleanup(func() { stop(); _ = <-r.done })
+	t.Cleanup(func() {
+		stop()
+		if err := <-r.done; err != nil {
+			t.Errorf("Serve = %v", err)
+		}
+	})
 	if r.conn, err = grpc.NewClient(lis.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
 		t.Fatal(err)
 	}

@@ -23,22 +23,25 @@ var version = "dev"
 
 // config is read once from the environment.
 type config struct {
-	Host       string        `env:"WAYFARER_HOST" envDefault:"127.0.0.1"`
-	HTTPPort   int           `env:"WAYFARER_HTTP_PORT" envDefault:"8080"`
-	DicePort   int           `env:"WAYFARER_DICE_PORT" envDefault:"9101"`
-	PartyPort  int           `env:"WAYFARER_PARTY_PORT" envDefault:"9102"`
-	DataDir    string        `env:"WAYFARER_DATA_DIR" envDefault:".wayfarer"`
-	Store      string        `env:"STORE" envDefault:"sqlite"`
-	MongoURI   string        `env:"MONGODB_URI"`
-	Grace      time.Duration `env:"WAYFARER_GRACE" envDefault:"10s"`
-	Origins    []string      `env:"WAYFARER_ALLOWED_ORIGINS"`
-	LogLevel   slog.Level    `env:"WAYFARER_LOG_LEVEL" envDefault:"WARN"`
-	MongoNames string        `env:"WAYFARER_MONGODB_PREFIX" envDefault:"wayfarer"`
+	Host        string        `env:"WAYFARER_HOST" envDefault:"127.0.0.1"`
+	HTTPPort    int           `env:"WAYFARER_HTTP_PORT" envDefault:"8080"`
+	DicePort    int           `env:"WAYFARER_DICE_PORT" envDefault:"9101"`
+	PartyPort   int           `env:"WAYFARER_PARTY_PORT" envDefault:"9102"`
+	DungeonPort int           `env:"WAYFARER_DUNGEON_PORT" envDefault:"9103"`
+	TravelPort  int           `env:"WAYFARER_TRAVEL_PORT" envDefault:"9104"`
+	DataDir     string        `env:"WAYFARER_DATA_DIR" envDefault:".wayfarer"`
+	Store       string        `env:"STORE" envDefault:"sqlite"`
+	MongoURI    string        `env:"MONGODB_URI"`
+	Grace       time.Duration `env:"WAYFARER_GRACE" envDefault:"10s"`
+	Origins     []string      `env:"WAYFARER_ALLOWED_ORIGINS"`
+	LogLevel    slog.Level    `env:"WAYFARER_LOG_LEVEL" envDefault:"WARN"`
+	MongoNames  string        `env:"WAYFARER_MONGODB_PREFIX" envDefault:"wayfarer"`
 }
 
 func (c config) check() error {
 	for name, port := range map[string]int{
 		"WAYFARER_HTTP_PORT": c.HTTPPort, "WAYFARER_DICE_PORT": c.DicePort, "WAYFARER_PARTY_PORT": c.PartyPort,
+		"WAYFARER_DUNGEON_PORT": c.DungeonPort, "WAYFARER_TRAVEL_PORT": c.TravelPort,
 	} {
 		if port < 0 || port > 65535 {
 			return fmt.Errorf("%s: %d is no port", name, port)
@@ -87,7 +90,7 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	addr := func(port int) string { return net.JoinHostPort(c.Host, strconv.Itoa(port)) }
 	cfg := suite.Config{
 		HTTP: addr(c.HTTPPort), Data: data, Grace: c.Grace, AllowedOrigins: c.Origins, MongoPrefix: c.MongoNames,
-		GRPC:   map[string]string{"dice": addr(c.DicePort), "party": addr(c.PartyPort)},
+		GRPC:   map[string]string{"dice": addr(c.DicePort), "party": addr(c.PartyPort), "dungeon": addr(c.DungeonPort), "travel": addr(c.TravelPort)},
 		Logger: slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.LogLevel})),
 	}
 	if c.Store == "mongodb" {

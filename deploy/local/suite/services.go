@@ -4,10 +4,14 @@ import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 
 	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
+	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
+	travelv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/services/dice"
+	"github.com/wayfarer-rpg/wayfarer/services/dungeon"
 	"github.com/wayfarer-rpg/wayfarer/services/party"
+	"github.com/wayfarer-rpg/wayfarer/services/travel"
 )
 
 type muxType = runtime.ServeMux
@@ -35,6 +39,36 @@ func services() []service {
 				return instance{register: s.Register, sweep: s.Sweep, close: s.Close}, nil
 			},
 			bind: []binding{dicev1.RegisterDiceServiceHandler},
+		},
+		{
+			name: "dungeon",
+			open: func(d deps) (instance, error) {
+				s, err := dungeon.New(dungeon.Config{
+					Store: d.store, Members: d.members, Logger: d.log,
+					Parties: partyv1.NewCampaignServiceClient(d.conn("party")), Leases: partyv1.NewLeaseServiceClient(d.conn("party")),
+					Dice: dicev1.NewDiceServiceClient(d.conn("dice")),
+				})
+				if err != nil {
+					return instance{}, err
+				}
+				return instance{register: s.Register, sweep: s.Sweep, close: s.Close}, nil
+			},
+			bind: []binding{dungeonv1.RegisterDungeonServiceHandler, dungeonv1.RegisterRunServiceHandler},
+		},
+		{
+			name: "travel",
+			open: func(d deps) (instance, error) {
+				s, err := travel.New(travel.Config{
+					Store: d.store, Members: d.members, Logger: d.log,
+					Companies: partyv1.NewCompanyServiceClient(d.conn("party")), Characters: partyv1.NewCharacterServiceClient(d.conn("party")), Leases: partyv1.NewLeaseServiceClient(d.conn("party")),
+					Dice: dicev1.NewDiceServiceClient(d.conn("dice")),
+				})
+				if err != nil {
+					return instance{}, err
+				}
+				return instance{register: s.Register, sweep: s.Sweep, close: s.Close}, nil
+			},
+			bind: []binding{travelv1.RegisterRegionServiceHandler, travelv1.RegisterJourneyServiceHandler},
 		},
 	}
 }

@@ -590,8 +590,10 @@ type Member struct {
 	Owner string `protobuf:"bytes,5,opt,name=owner,proto3" json:"owner,omitempty"`
 	// Loaded tools.
 	Tools []*RunTool `protobuf:"bytes,6,rep,name=tools,proto3" json:"tools,omitempty"`
-	// Ratings by ability: brute, agility, wits, combat.
-	Ratings       []int32 `protobuf:"varint,7,rep,packed,name=ratings,proto3" json:"ratings,omitempty"`
+	// Ratings: brute, agility, wits and combat, in this order.
+	Ratings []int32 `protobuf:"varint,7,rep,packed,name=ratings,proto3" json:"ratings,omitempty"`
+	// Id of the form in which they entered; it lasts for the run (DIG-CHAR-03).
+	Form          string `protobuf:"bytes,8,opt,name=form,proto3" json:"form,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -673,6 +675,13 @@ func (x *Member) GetRatings() []int32 {
 		return x.Ratings
 	}
 	return nil
+}
+
+func (x *Member) GetForm() string {
+	if x != nil {
+		return x.Form
+	}
+	return ""
 }
 
 // RunTool is a loaded tool.
@@ -3732,7 +3741,7 @@ const file_wayfarer_dungeon_v1_run_proto_rawDesc = "" +
 	"\x06Effect\x12\x12\n" +
 	"\x04name\x18\x01 \x01(\tR\x04name\x12\x1c\n" +
 	"\tremaining\x18\x02 \x01(\x05R\tremaining\x12\x14\n" +
-	"\x05users\x18\x03 \x03(\tR\x05users\"\x85\x02\n" +
+	"\x05users\x18\x03 \x03(\tR\x05users\"\x99\x02\n" +
 	"\x06Member\x12\x1c\n" +
 	"\tcharacter\x18\x01 \x01(\tR\tcharacter\x12\x1e\n" +
 	"\n" +
@@ -3742,7 +3751,8 @@ const file_wayfarer_dungeon_v1_run_proto_rawDesc = "" +
 	"\x05title\x18\x04 \x01(\tR\x05title\x12\x14\n" +
 	"\x05owner\x18\x05 \x01(\tR\x05owner\x122\n" +
 	"\x05tools\x18\x06 \x03(\v2\x1c.wayfarer.dungeon.v1.RunToolR\x05tools\x12\x18\n" +
-	"\aratings\x18\a \x03(\x05R\aratingsB\t\n" +
+	"\aratings\x18\a \x03(\x05R\aratings\x12\x12\n" +
+	"\x04form\x18\b \x01(\tR\x04formB\t\n" +
 	"\a_action\"\xd0\x01\n" +
 	"\aRunTool\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x12\x0e\n" +

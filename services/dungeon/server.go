@@ -1,0 +1,368 @@
+package dungeon
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/protobuf/proto"
+
+	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
+	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
+	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
+	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/fault"
+	"github.com/wayfarer-rpg/wayfarer/internal/journal"
+	"github.com/wayfarer-rpg/wayfarer/internal/requestid"
+	"github.com/wayfarer-rpg/wayfarer/rules/digger"
+	"github.com/wayfarer-rpg/wayfarer/rules/play"
+	"github.com/wayfarer-rpg/wayfarer/services/adapter"
+)
+
+// Config says what a [Server] works with. Rules and Journal may be left out.
+type Config struct {
+	// Store keeps the journals; the server does not close it.
+	Store journal.Store
+	// Members tells who may do what.
+	Members adapter.Members
+	// Parties and Leases reach the party service, Dice the dice service, with this service's own identity.
+	Parties partyv1.CampaignServiceClient
+	Leases  partyv1.LeaseServiceClient
+	Dice    dicev1.DiceServiceClient
+	// Rules is the Digger ruleset. Nil: the shipped one.
+	Rules *digger.Ruleset
+	// Logger takes what nobody else is told.
+	Logger *slog.Logger
+	// Journal are further options of the journals, for tests.
+	Journal []journal.Option
+}
+
+// Server implements the services of wayfarer.dungeon.v1.
+type Server struct {
+	dungeonv1.UnimplementedDungeonServiceServer
+	dungeonv1.UnimplementedRunServiceServer
+
+	cfg         Config
+	rules       *digger.Ruleset
+	log         *slog.Logger
+	access      *adapter.Access
+	definitions *adapter.Aggregate[definition, *dungeonv1.DungeonEvent]
+	runs        *adapter.Aggregate[run, *dungeonv1.RunEvent]
+}
+
+// New returns a server.
+func New(cfg Config) (*Server, error) {
+	if cfg.Store == nil || cfg.Members == nil || cfg.Parties == nil || cfg.Leases == nil || cfg.Dice == nil || cfg.Logger == nil {
+		return nil, errors.New("dungeon: store, members, parties, leases, dice and logger are all needed")
+	}
+	if cfg.Rules == nil {
+		cfg.Rules = digger.Default()
+	}
+	return &Server{
+		cfg: cfg, rules: cfg.Rules, log: cfg.Logger, access: adapter.NewAccess(cfg.Members),
+		definitions: adapter.NewAggregate(cfg.Store, nil, definitionSpec, cfg.Journal...),
+		runs:        adapter.NewAggregate(cfg.Store, adapter.RemoteKeys{Client: cfg.Dice}, runSpec, cfg.Journal...),
+	}, nil
+}
+
+// Register adds the services to a gRPC server.
+func (s *Server) Register(r grpc.ServiceRegistrar) {
+	dungeonv1.RegisterDungeonServiceServer(r, s)
+	dungeonv1.RegisterRunServiceServer(r, s)
+}
+
+// Sweep carries on starts and ends that a crash left open, at once and at each tick, until ctx ends.
+func (s *Server) Sweep(ctx context.Context, tick <-chan time.Time) {
+	s.runs.Sweep(ctx, s.log, tick, s.carry)
+}
+
+// Close ends all watches.
+func (s *Server) Close() error { return errors.Join(s.definitions.Close(), s.runs.Close()) }
+
+// GetRun implements RunService.
+func (s *Server) GetRun(ctx context.Context, req *dungeonv1.GetRunRequest) (*dungeonv1.GetRunResponse, error) {
+	if _, err := s.access.Caller(ctx, req.GetName()); err != nil {
+		return nil, err
+	}
+	at, err := s.runs.Load(ctx, req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	return &dungeonv1.GetRunResponse{Run: runOf(at)}, nil
+}
+
+// ListRuns implements RunService.
+func (s *Server) ListRuns(ctx context.Context, req *dungeonv1.ListRunsRequest) (*dungeonv1.ListRunsResponse, error) {
+	c, err := s.access.Caller(ctx, req.GetParent())
+	if err != nil {
+		return nil, err
+	}
+	page, err := s.runs.List(ctx, journal.Query[run]{Campaign: c.Campaign, PageSize: int(req.GetPageSize()), PageToken: req.GetPageToken()})
+	if err != nil {
+		return nil, err
+	}
+	res := &dungeonv1.ListRunsResponse{NextPageToken: page.NextToken}
+	for _, at := range page.Rows {
+		res.Runs = append(res.Runs, runOf(at))
+	}
+	return res, nil
+}
+
+// WatchRun implements RunService.
+func (s *Server) WatchRun(req *dungeonv1.WatchRunRequest, out grpc.ServerStreamingServer[dungeonv1.WatchRunResponse]) error {
+	ctx := out.Context()
+	if _, err := s.access.Caller(ctx, req.GetName()); err != nil {
+		return err
+	}
+	return s.runs.Watch(ctx, req.GetName(), int(req.GetFromSeq()), func(rec *typev1.Record, events []*dungeonv1.RunEvent) error {
+		// Asked again for each record: roles change while a watch lasts.
+		c, err := s.access.Caller(ctx, req.GetName())
+		if err != nil {
+			return err
+		}
+		return out.Send(adapter.Redact(c, &dungeonv1.WatchRunResponse{Record: rec, Events: events}))
+	})
+}
+
+// StartRun implements RunService. It journals what it is going to borrow, and carries that on until play has begun or
+// everything is given back.
+func (s *Server) StartRun(ctx context.Context, req *dungeonv1.StartRunRequest) (*dungeonv1.StartRunResponse, error) {
+	c, err := s.access.Caller(ctx, req.GetParent())
+	if err != nil {
+		return nil, err
+	}
+	id := req.GetRunId()
+	if id == "" {
+		id = requestid.Derive(req.GetParent()+"/runs", req.GetRequestId())
+	}
+	name := req.GetParent() + "/runs/" + id
+	cmd, err := adapter.CommandOf(ctx, req, c, name)
+	if err != nil {
+		return nil, err
+	}
+	cmd.Mode = journal.Create
+	reported := cmd.Reported
+	cmd.Reported = nil // the first record rolls nothing
+	if _, known, err := s.runs.First(ctx, cmd); err != nil {
+		return nil, err
+	} else if !known {
+		event, err := s.preparing(ctx, req, c, name, reported)
+		if err != nil {
+			return nil, err
+		}
+		_, err = s.runs.Commit(ctx, cmd, func(context.Context, journal.At[run], *play.Dice) (adapter.Decision[*dungeonv1.RunEvent], error) {
+			return adapter.Decision[*dungeonv1.RunEvent]{Owing: true, Events: []*dungeonv1.RunEvent{event}}, nil
+		})
+		if err != nil {
+			return nil, err
+		}
+	}
+	if _, err := s.carry(ctx, name); err != nil {
+		return nil, err
+	}
+	return s.started(ctx, c, name)
+}
+
+// preparing checks a start and says what it borrows.
+func (s *Server) preparing(ctx context.Context, req *dungeonv1.StartRunRequest, c adapter.Caller, name string, reported []int) (*dungeonv1.RunEvent, error) {
+	if err := c.RequirePlay(); err != nil {
+		return nil, err
+	}
+	for field, other := range map[string]string{
+		"party": req.GetParty(), "dungeon": req.GetDungeon(), "character": req.GetCharacter(), "expedition": req.GetExpedition(),
+	} {
+		if err := adapter.SameCampaign(c.Campaign, field, other); err != nil {
+			return nil, err
+		}
+	}
+	if req.GetExpedition() != "" && !c.Service {
+		return nil, fault.New(fault.PermissionDenied, "NOT_A_SERVICE", "only an expedition starts runs of its own").At("expedition", "is set by the expedition service")
+	}
+	res, err := s.cfg.Parties.GetParty(itself(ctx), &partyv1.GetPartyRequest{Name: req.GetParty()})
+	if err != nil {
+		return nil, fault.FromStatus(err)
+	}
+	party := res.GetParty()
+	event := &dungeonv1.RunPreparing{
+		Party: party.GetName(), Dungeon: req.GetDungeon(), Expedition: req.GetExpedition(), Character: req.GetCharacter(),
+		Overridden: req.GetOverrideReason() != "", Stream: c.Campaign + "/streams/" + requestid.Derive(name, "stream"),
+	}
+	owner, member := "", false
+	for _, m := range party.GetMembers() {
+		event.Members = append(event.Members, m.GetCharacter())
+		if m.GetCharacter() == req.GetCharacter() {
+			owner, member = m.GetOwner(), true
+		}
+	}
+	if !member {
+		return nil, adapter.Fault(play.Refuse(digger.NotAMember, "%s is not in %s", req.GetCharacter(), req.GetParty()))
+	}
+	if err := c.RequireActFor(owner, req.GetCharacter()); err != nil {
+		return nil, err
+	}
+	if event.GetDungeon() == "" {
+		event.Dungeon = party.GetDungeon()
+	}
+	if event.GetDungeon() == "" {
+		return nil, fault.New(fault.FailedPrecondition, "NO_DUNGEON", "no dungeon is named, and %s has readied none", party.GetName())
+	}
+	at, err := s.definitions.Load(ctx, event.GetDungeon())
+	if err != nil {
+		return nil, err
+	}
+	event.Revision = i32(len(at.State.Revisions))
+	for _, f := range reported {
+		event.ReportedDice = append(event.ReportedDice, i32(f))
+	}
+	return &dungeonv1.RunEvent{Event: &dungeonv1.RunEvent_Preparing{Preparing: event}}, nil
+}
+
+// started answers a start that has been carried through: with the first state of play, or with the refusal.
+func (s *Server) started(ctx context.Context, c adapter.Caller, name string) (*dungeonv1.StartRunResponse, error) {
+	at, err := s.runs.Load(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	if at.State.Refusal != nil {
+		return nil, at.State.Refusal.fault()
+	}
+	ans, ok, err := s.runs.First(ctx, step(at, "started"))
+	if err != nil {
+		return nil, err
+	}
+	if !ok {
+		return nil, fault.New(fault.Unavailable, "STILL_PREPARING", "%s is still being prepared", name).After(time.Second)
+	}
+	return adapter.Redact(c, &dungeonv1.StartRunResponse{Record: ans.Record, Run: runOf(ans.State), Events: ans.Events}), nil
+}
+
+// playRequest is a command of somebody on a run.
+type playRequest interface {
+	proto.Message
+	GetName() string
+	GetCharacter() string
+}
+
+// play decides a command and pays at once what it makes the run owe; what cannot be paid now, the sweeper pays.
+func (s *Server) play(ctx context.Context, req playRequest, command func(override bool) digger.RunCommand) (adapter.Caller, adapter.Answer[run, *dungeonv1.RunEvent], error) {
+	var none adapter.Answer[run, *dungeonv1.RunEvent]
+	c, err := s.access.Caller(ctx, req.GetName())
+	if err != nil {
+		return c, none, err
+	}
+	cmd, err := adapter.CommandOf(ctx, req, c, req.GetName())
+	if err != nil {
+		return c, none, err
+	}
+	// A repetition gets its first answer whatever has become of the caller's role since.
+	if ans, ok, err := s.runs.First(ctx, cmd); ok || err != nil {
+		return c, ans, err
+	}
+	at, err := s.runs.Load(ctx, req.GetName())
+	if err != nil {
+		return c, none, err
+	}
+	if at.State.Expedition != "" && !c.Service {
+		return c, none, fault.New(fault.FailedPrecondition, "OWNED_BY_EXPEDITION", "%s is part of %s, which gives its commands", at.Stream, at.State.Expedition).
+			With("expedition", at.State.Expedition)
+	}
+	if err := c.RequirePlay(); err != nil {
+		return c, none, err
+	}
+	if at.State.Phase != playing && at.State.owes() {
+		if _, err := s.carry(ctx, at.Stream); err != nil {
+			return c, none, err
+		}
+	}
+	ans, err := s.runs.Commit(ctx, cmd, func(_ context.Context, at journal.At[run], dice *play.Dice) (adapter.Decision[*dungeonv1.RunEvent], error) {
+		var d adapter.Decision[*dungeonv1.RunEvent]
+		if at.State.Phase != playing {
+			return d, play.Refuse(digger.NotBegun, "%s has not begun", at.Stream)
+		}
+		if err := c.RequireActFor(at.State.Owners[req.GetCharacter()], req.GetCharacter()); err != nil {
+			return d, err
+		}
+		events, err := digger.DecideRun(at.State.Game, command(cmd.OverrideReason != ""), dice)
+		if err != nil {
+			return d, err
+		}
+		var after digger.Run
+		d.Events, after, err = gameEventsOf(at.State.Game, events)
+		d.Owing = after.Over() || len(after.Members) < len(at.State.Game.Members)
+		return d, err
+	})
+	if err == nil && ans.State.State.owes() {
+		if _, err := s.carry(ctx, req.GetName()); err != nil {
+			s.log.WarnContext(ctx, "run owes", "run", req.GetName(), "err", err)
+		}
+	}
+	return c, ans, err
+}
+
+// Draw implements RunService.
+func (s *Server) Draw(ctx context.Context, req *dungeonv1.DrawRequest) (*dungeonv1.DrawResponse, error) {
+	c, ans, err := s.play(ctx, req, func(override bool) digger.RunCommand {
+		return digger.Draw{Member: req.GetCharacter(), Override: override}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return adapter.Redact(c, &dungeonv1.DrawResponse{Record: ans.Record, Run: runOf(ans.State), Events: ans.Events}), nil
+}
+
+// Act implements RunService.
+func (s *Server) Act(ctx context.Context, req *dungeonv1.ActRequest) (*dungeonv1.ActResponse, error) {
+	c, ans, err := s.play(ctx, req, func(bool) digger.RunCommand {
+		a := req.GetAction()
+		return digger.Contribute{Member: req.GetCharacter(), Use: a.GetBasic(), Tool: int(a.GetTool()), Risk: a.GetRisk()}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return adapter.Redact(c, &dungeonv1.ActResponse{Record: ans.Record, Run: runOf(ans.State), Events: ans.Events}), nil
+}
+
+// Complete implements RunService.
+func (s *Server) Complete(ctx context.Context, req *dungeonv1.CompleteRequest) (*dungeonv1.CompleteResponse, error) {
+	c, ans, err := s.play(ctx, req, func(override bool) digger.RunCommand {
+		return digger.Complete{Member: req.GetCharacter(), Override: override}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return adapter.Redact(c, &dungeonv1.CompleteResponse{Record: ans.Record, Run: runOf(ans.State), Events: ans.Events}), nil
+}
+
+// Leave implements RunService.
+func (s *Server) Leave(ctx context.Context, req *dungeonv1.LeaveRequest) (*dungeonv1.LeaveResponse, error) {
+	c, ans, err := s.play(ctx, req, func(bool) digger.RunCommand { return digger.Depart{Member: req.GetCharacter()} })
+	if err != nil {
+		return nil, err
+	}
+	return adapter.Redact(c, &dungeonv1.LeaveResponse{Record: ans.Record, Run: runOf(ans.State), Events: ans.Events}), nil
+}
+
+// Promote implements RunService.
+func (s *Server) Promote(ctx context.Context, req *dungeonv1.PromoteRequest) (*dungeonv1.PromoteResponse, error) {
+	c, ans, err := s.play(ctx, req, func(override bool) digger.RunCommand {
+		return digger.Promote{Member: req.GetCharacter(), Target: req.GetTarget(), Override: override}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return adapter.Redact(c, &dungeonv1.PromoteResponse{Record: ans.Record, Run: runOf(ans.State), Events: ans.Events}), nil
+}
+
+// AbandonRun implements RunService.
+func (s *Server) AbandonRun(ctx context.Context, req *dungeonv1.AbandonRunRequest) (*dungeonv1.AbandonRunResponse, error) {
+	c, ans, err := s.play(ctx, req, func(override bool) digger.RunCommand {
+		return digger.Abandon{Member: req.GetCharacter(), Override: override}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return adapter.Redact(c, &dungeonv1.AbandonRunResponse{Record: ans.Record, Run: runOf(ans.State), Events: ans.Events}), nil
+}

@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// The figures here are exact and read the ruleset, so that they hold for a campaign's own parameters too.
+// The figures here are exact and read the ruleset, so that they hold for a campaign's own parameters too. Dice are of
+// the ruleset's chain, and a check has one die or more.
 
 func whole(n int) *big.Rat { return new(big.Rat).SetInt64(int64(n)) }
 

@@ -325,20 +325,18 @@ func (p Param) allows(v any) error {
 	return fmt.Errorf("options %v are neither a range nor a list", p.Options)
 }
 
-func (rs *Ruleset) int(name string) int {
-	n, _ := rs.Params[name].get().(float64)
-	return int(n)
+// param returns a parameter that every parsed ruleset has with this type; a wrong name or type is a fault of the rules.
+func param[T any](rs *Ruleset, name string) T {
+	v, ok := rs.Params[name].get().(T)
+	if !ok {
+		panic(fmt.Sprintf("diedrop: parameter %s is %v, not a %T", name, rs.Params[name].get(), v))
+	}
+	return v
 }
 
-func (rs *Ruleset) text(name string) string {
-	s, _ := rs.Params[name].get().(string)
-	return s
-}
-
-func (rs *Ruleset) flag(name string) bool {
-	b, _ := rs.Params[name].get().(bool)
-	return b
-}
+func (rs *Ruleset) int(name string) int     { return int(param[float64](rs, name)) }
+func (rs *Ruleset) text(name string) string { return param[string](rs, name) }
+func (rs *Ruleset) flag(name string) bool   { return param[bool](rs, name) }
 
 // optional returns a number, or false when the parameter is null.
 func (rs *Ruleset) optional(name string) (int, bool) {

@@ -159,3 +159,22 @@ func TestWithRefuses(t *testing.T) {
 		}
 	}
 }
+
+func TestAParameterOfAnotherNameOrTypeIsAFault(t *testing.T) {
+	t.Parallel()
+	for name, read := range map[string]func(){
+		"a name":  func() { Default().int("enc.check_most") },
+		"a type":  func() { Default().text("enc.check_max") },
+		"no flag": func() { Default().flag("search.success_min") },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			defer func() {
+				if recover() == nil {
+					t.Error("read over")
+				}
+			}()
+			read()
+		})
+	}
+}

@@ -112,6 +112,12 @@ type Decide[S any, E proto.Message] func(ctx context.Context, at journal.At[S], 
 // Commit decides a command and records it; see [journal.Journal.Commit]. Dice are those reported with the command, or
 // come from the aggregate's stream under the number of the record. Refusals and journal errors come back as faults.
 func (a *Aggregate[S, E]) Commit(ctx context.Context, cmd Command, decide Decide[S, E]) (Answer[S, E], error) {
+	if cmd.Refusal != nil {
+		if ans, ok, err := a.First(ctx, cmd); err != nil || ok {
+			return ans, err
+		}
+		return Answer[S, E]{}, cmd.Refusal
+	}
 	done, err := a.journal.Commit(ctx, a.command(cmd), func(ctx context.Context, at journal.At[S]) (journal.Decision, error) {
 		dice := a.dice(ctx, cmd, at)
 		d, err := decide(ctx, at, dice)
@@ -145,7 +151,9 @@ func (a *Aggregate[S, E]) command(cmd Command) journal.Command {
 	return journal.Command{
 		Stream: cmd.Stream, Mode: cmd.Mode, Campaign: cmd.Caller.Campaign, Parent: cmd.Parent,
 		RequestID: cmd.RequestID, RequestHash: cmd.RequestHash, Actor: cmd.Caller.Subject,
-		OverrideReason: cmd.OverrideReason, Etag: cmd.Etag, Once: cmd.Reported != nil && cmd.Mode == journal.MustExist,
+		OverrideReason: cmd.OverrideReason, Etag: cmd.Etag,
+		// Dice reported for a state are for no other. Those of a request that takes no etag depend on no state.
+		Once: cmd.Reported != nil && cmd.Etag != "",
 	}
 }
 
@@ -205,28 +213,18 @@ func (a *Aggregate[S, E]) List(ctx context.Context, q journal.Query[S]) (journal
 }
 
 // Watch sends every record of an aggregate after seq from, then follows it until ctx ends, the aggregate ends or send
-// fails.
+// fails. It fails with UNAVAILABLE when the aggregate is closed.
 func (a *Aggregate[S, E]) Watch(ctx context.Context, name string, from int, send func(*typev1.Record, []E) error) error {
 	now, err := a.Load(ctx, name)
 	if err != nil {
 		return err
 	}
-	if a.ended(now.State) && from >= now.Seq {
+	// The state is needed only to know the end, so it is followed from now on, whatever is sent before.
+	state := now.State
+	if a.ended(state) && from >= now.Seq {
 		return nil
 	}
-	state := now.State
-	if from < now.Seq {
-		var zero S
-		state = zero
-		if from > 0 {
-			at, err := a.journal.StateAt(ctx, name, from)
-			if err != nil {
-				return Fault(err)
-			}
-			state = at.State
-		}
-	}
-	for rec, err := range a.journal.Watch(ctx, name, from+1) {
+	for rec, err := range a.journal.Watch(ctx, name, min(from, now.Seq)+1) {
 		if err != nil {
 			return Fault(err)
 		}
@@ -234,19 +232,26 @@ func (a *Aggregate[S, E]) Watch(ctx context.Context, name string, from int, send
 		if err != nil {
 			return err
 		}
-		for _, e := range events {
-			if state, err = a.spec.Apply(state, e); err != nil {
-				return fmt.Errorf("record %d of %s: %w", rec.Seq, name, err)
+		if rec.Seq > now.Seq {
+			for _, e := range events {
+				if state, err = a.spec.Apply(state, e); err != nil {
+					return fmt.Errorf("record %d of %s: %w", rec.Seq, name, err)
+				}
 			}
 		}
-		if err := send(RecordOf(rec), events); err != nil {
-			return err
+		if rec.Seq > from {
+			if err := send(RecordOf(rec), events); err != nil {
+				return err
+			}
 		}
-		if a.ended(state) {
+		if rec.Seq >= now.Seq && a.ended(state) {
 			return nil
 		}
 	}
-	return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return fault.New(fault.Unavailable, "STOPPING", "this server stops, another one goes on").After(time.Second)
 }
 
 func (a *Aggregate[S, E]) ended(s S) bool { return a.spec.Ended != nil && a.spec.Ended(s) }

@@ -33,10 +33,14 @@ type Command struct {
 	OverrideReason string
 	// Reported are faces that a GM rolled by hand; nil: dice come from the stream.
 	Reported []int
+	// Refusal, when not nil, is why the caller may not give this command, or may no longer: a repetition still gets its
+	// first answer.
+	Refusal error
 }
 
 // CommandOf reads a mutating request: its request_id, etag, override_reason and reported_dice, where it has them.
-// It refuses an override and reported dice of anybody but a GM, and reported dice without an etag.
+// An override and reported dice of anybody but a GM make its Refusal. It fails on reported dice without an etag where the
+// request takes one.
 func CommandOf(ctx context.Context, req proto.Message, caller Caller, stream string) (Command, error) {
 	m := req.ProtoReflect()
 	cmd := Command{
@@ -50,13 +54,13 @@ func CommandOf(ctx context.Context, req proto.Message, caller Caller, stream str
 	}
 	if !caller.GM() {
 		if cmd.OverrideReason != "" {
-			return cmd, fault.New(fault.PermissionDenied, "NOT_GM", "only a game master may override").At("override_reason", "is for game masters")
+			cmd.Refusal = fault.New(fault.PermissionDenied, "NOT_GM", "only a game master may override").At("override_reason", "is for game masters")
 		}
 		if cmd.Reported != nil {
-			return cmd, fault.New(fault.PermissionDenied, "NOT_GM", "only a game master may report dice").At("reported_dice", "is for game masters")
+			cmd.Refusal = fault.New(fault.PermissionDenied, "NOT_GM", "only a game master may report dice").At("reported_dice", "is for game masters")
 		}
 	}
-	if cmd.Reported != nil && cmd.Etag == "" && m.Descriptor().Fields().ByName("etag") != nil {
+	if cmd.Refusal == nil && cmd.Reported != nil && cmd.Etag == "" && m.Descriptor().Fields().ByName("etag") != nil {
 		return cmd, fault.Invalid("etag", "reported dice need the etag of the state they were rolled for").Because("ETAG_REQUIRED")
 	}
 	method, _ := grpc.Method(ctx)

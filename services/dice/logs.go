@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"strconv"
+	"time"
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -71,8 +72,12 @@ func streamName(campaign, log string, n int) string {
 	return campaign + "/streams/" + requestid.Derive(log, "stream-"+strconv.Itoa(n))
 }
 
-// ensure makes the caller's log with its first stream, unless it is there.
-func (l logs) ensure(ctx context.Context, c adapter.Caller, log string) error {
+// ensure makes the caller's own log with its first stream, unless it is there or the command is refused.
+func (l logs) ensure(ctx context.Context, of adapter.Command) error {
+	if of.Refusal != nil {
+		return nil
+	}
+	c, log := of.Caller, of.Stream
 	_, err := l.agg.Load(ctx, log)
 	if err == nil || fault.KindOf(err) != fault.NotFound {
 		return err
@@ -100,7 +105,7 @@ func (l logs) newStream(ctx context.Context, c adapter.Caller, log string, n int
 
 // roll records one event that decide makes of dice. It gives the event the stream and the number of its roll.
 func (l logs) roll(ctx context.Context, cmd adapter.Command, decide func(stream string, index int, dice *play.Dice) *dicev1.RollLogEvent) (logAnswer, error) {
-	if err := l.ensure(ctx, cmd.Caller, cmd.Stream); err != nil {
+	if err := l.ensure(ctx, cmd); err != nil {
 		return logAnswer{}, err
 	}
 	return l.agg.Commit(ctx, cmd, func(_ context.Context, at journal.At[logState], dice *play.Dice) (adapter.Decision[*dicev1.RollLogEvent], error) {
@@ -120,6 +125,9 @@ func (l logs) rotate(ctx context.Context, cmd adapter.Command) (logAnswer, error
 		}
 		return ans, err
 	}
+	if cmd.Refusal != nil {
+		return logAnswer{}, cmd.Refusal
+	}
 	at, err := l.agg.Load(ctx, cmd.Stream)
 	if err != nil {
 		return logAnswer{}, err
@@ -130,7 +138,7 @@ func (l logs) rotate(ctx context.Context, cmd adapter.Command) (logAnswer, error
 	}
 	ans, err := l.agg.Commit(ctx, cmd, func(_ context.Context, now journal.At[logState], _ *play.Dice) (adapter.Decision[*dicev1.RollLogEvent], error) {
 		if len(now.State.Past) != len(at.State.Past) {
-			return adapter.Decision[*dicev1.RollLogEvent]{}, fault.New(fault.Aborted, "STREAM_BUSY", "%s was rotated by somebody else", cmd.Stream)
+			return adapter.Decision[*dicev1.RollLogEvent]{}, fault.New(fault.Aborted, "STREAM_BUSY", "%s was rotated by somebody else", cmd.Stream).After(100 * time.Millisecond)
 		}
 		return adapter.Decision[*dicev1.RollLogEvent]{Owing: true, Events: []*dicev1.RollLogEvent{{Event: &dicev1.RollLogEvent_Rotated{
 			Rotated: &dicev1.RollLogRotated{Stream: streamName(cmd.Caller.Campaign, cmd.Stream, len(at.State.Past)+1), Revealed: now.State.Stream},

@@ -73,10 +73,16 @@ func (s *Server) rollCommand(ctx context.Context, req proto.Message, parent stri
 	if err != nil {
 		return adapter.Command{}, err
 	}
-	if err := c.RequirePlay(); err != nil {
-		return adapter.Command{}, err
+	return command(ctx, req, c, logName(c.Campaign, c.Subject))
+}
+
+// command reads a request that spectators may not make.
+func command(ctx context.Context, req proto.Message, c adapter.Caller, stream string) (adapter.Command, error) {
+	cmd, err := adapter.CommandOf(ctx, req, c, stream)
+	if refusal := c.RequirePlay(); refusal != nil {
+		cmd.Refusal = refusal
 	}
-	return adapter.CommandOf(ctx, req, c, logName(c.Campaign, c.Subject))
+	return cmd, err
 }
 
 // Roll implements dicev1.DiceServiceServer.
@@ -227,18 +233,16 @@ func (s *Server) RotateRollLog(ctx context.Context, req *dicev1.RotateRollLogReq
 		return nil, err
 	}
 	log := resolve(c, req.GetName())
-	at, err := s.logs.agg.Load(ctx, log)
+	cmd, err := command(ctx, req, c, log)
 	if err != nil {
 		return nil, err
 	}
-	if at.State.Owner != c.Subject {
-		if err := c.RequireGM(); err != nil {
+	if log == logName(c.Campaign, c.Subject) {
+		if err := s.logs.ensure(ctx, cmd); err != nil {
 			return nil, err
 		}
-	}
-	cmd, err := adapter.CommandOf(ctx, req, c, log)
-	if err != nil {
-		return nil, err
+	} else if cmd.Refusal == nil {
+		cmd.Refusal = c.RequireGM()
 	}
 	ans, err := s.logs.rotate(ctx, cmd)
 	if err != nil {
@@ -289,10 +293,7 @@ func (s *Server) SetClientSeed(ctx context.Context, req *dicev1.SetClientSeedReq
 	if err != nil {
 		return nil, err
 	}
-	if err := c.RequirePlay(); err != nil {
-		return nil, err
-	}
-	cmd, err := adapter.CommandOf(ctx, req, c, req.GetName())
+	cmd, err := command(ctx, req, c, req.GetName())
 	if err != nil {
 		return nil, err
 	}
@@ -448,7 +449,8 @@ func readPlace(token, log string) (int, error) {
 		seq int
 		sum uint32
 	)
-	if _, err := fmt.Sscanf(string(raw), "%d %08x", &seq, &sum); err != nil || seq < 1 || sum != crc32.ChecksumIEEE([]byte(log)) {
+	// Written again, a token that was tampered with is another one.
+	if _, err := fmt.Sscanf(string(raw), "%d %08x", &seq, &sum); err != nil || seq < 1 || writePlace(seq, log) != token {
 		return 0, errors.New("token of another list")
 	}
 	return seq, nil

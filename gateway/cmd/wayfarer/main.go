@@ -1,0 +1,33 @@
+// Command wayfarer is the suite's command line: it plays the demo and checks dice.
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/spf13/cobra"
+)
+
+var version = "dev"
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := root().ExecuteContext(ctx)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "wayfarer:", err)
+		os.Exit(1)
+	}
+}
+
+func root() *cobra.Command {
+	c := &cobra.Command{
+		Use: "wayfarer", Short: "Plays expeditions and checks dice", Version: version,
+		SilenceUsage: true, SilenceErrors: true,
+	}
+	c.AddCommand(demoCommand(), diceCommand())
+	return c
+}

@@ -84,7 +84,7 @@ func invalidDungeon(problems []digger.Violation) error {
 	for i, p := range problems {
 		fields[i] = fault.Violation{Field: "dungeon." + p.Field, Reason: p.Code, Description: p.Message}
 	}
-	return fault.Violations("INVALID_DUNGEON", fields, "the dungeon cannot be played: %s: %s, and %d more", fields[0].Field, fields[0].Description, len(fields)-1)
+	return fault.Violations("INVALID_DUNGEON", fields, "the dungeon cannot be played: %d faults, the first at %s: %s", len(fields), fields[0].Field, fields[0].Description)
 }
 
 // ValidateDungeon implements DungeonService.
@@ -116,7 +116,7 @@ func (s *Server) GetDungeon(ctx context.Context, req *dungeonv1.GetDungeonReques
 	}
 	at, err := s.definitions.Load(ctx, req.GetName())
 	if err != nil {
-		return nil, err
+		return nil, missing(err, "name", req.GetName())
 	}
 	d, err := dungeonOf(at, int(req.GetRevision()))
 	if err != nil {

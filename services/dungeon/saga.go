@@ -25,11 +25,15 @@ var errDone = errors.New("done already")
 // are the run's doing.
 func itself(ctx context.Context) context.Context { return auth.WithoutActor(ctx) }
 
-// step is the command of a saga's step. Its id is derived, so whoever repeats the step gets the first answer.
+// actor is who takes the steps that no user asked for.
+const actor = "service:dungeon"
+
+// step is the command of a saga's step. Its id is derived, so whoever repeats the step gets the first answer. The blank in
+// it keeps it apart from every id that a caller can send: one who sent a step's id first would stop the run for good.
 func step(at journal.At[run], name string) adapter.Command {
 	return adapter.Command{
-		Caller: adapter.Caller{Campaign: at.Campaign, Subject: "dungeon", Service: true, Itself: true},
-		Stream: at.Stream, RequestID: requestid.Derive(at.Stream, name), RequestHash: name,
+		Caller: adapter.Caller{Campaign: at.Campaign, Subject: actor, Service: true, Itself: true},
+		Stream: at.Stream, RequestID: "step " + requestid.Derive(at.Stream, name), RequestHash: name,
 	}
 }
 
@@ -88,7 +92,7 @@ func (s *Server) prepare(ctx context.Context, at journal.At[run]) error {
 
 func refuses(k fault.Kind) bool {
 	switch k { //nolint:exhaustive // all others may pass
-	case fault.FailedPrecondition, fault.NotFound, fault.InvalidArgument, fault.PermissionDenied, fault.AlreadyExists:
+	case fault.FailedPrecondition, fault.NotFound, fault.InvalidArgument, fault.AlreadyExists:
 		return true
 	}
 	return false
@@ -132,7 +136,13 @@ func (s *Server) take(ctx context.Context, at journal.At[run], lender string, fa
 	res, err := s.cfg.Leases.TakeLease(itself(ctx), &partyv1.TakeLeaseRequest{
 		Lender: lender, Facet: facet, Holder: at.Stream, RequestId: requestid.Derive(at.Stream, "take/"+lender),
 	})
-	return res, fault.FromStatus(err)
+	// The fields of a refusal are dropped: they are those of the lender's request.
+	var f *fault.Error
+	if err = fault.FromStatus(err); errors.As(err, &f) {
+		f.Fields = nil
+		err = f.With("lender", lender)
+	}
+	return res, err
 }
 
 func entrantOf(character string, l *partyv1.LoadoutFacet) entrant {
@@ -252,7 +262,8 @@ func (r run) leaderNow() string {
 func (s *Server) give(ctx context.Context, at journal.At[run], lender string, facet partyv1.Facet, roster *partyv1.RosterResult) error {
 	req := &partyv1.ReturnLeaseRequest{
 		Lender: lender, Facet: facet, Holder: at.Stream,
-		RequestId: requestid.Derive(at.Stream, "return/"+lender+"/"+roster.GetCharacter()),
+		// The leader is in it since leadership may pass on before a seat that was given back is noted here.
+		RequestId: requestid.Derive(at.Stream, "return/"+lender+"/"+roster.GetCharacter()+"/"+roster.GetLeader()),
 	}
 	if roster != nil {
 		req.Result = &partyv1.ReturnLeaseRequest_Roster{Roster: roster}

@@ -1,6 +1,7 @@
 package dungeon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -89,7 +90,7 @@ func (s *Server) GetRun(ctx context.Context, req *dungeonv1.GetRunRequest) (*dun
 	}
 	at, err := s.runs.Load(ctx, req.GetName())
 	if err != nil {
-		return nil, err
+		return nil, missing(err, "name", req.GetName())
 	}
 	return &dungeonv1.GetRunResponse{Run: runOf(at)}, nil
 }
@@ -117,7 +118,7 @@ func (s *Server) WatchRun(req *dungeonv1.WatchRunRequest, out grpc.ServerStreami
 	if _, err := s.access.Caller(ctx, req.GetName()); err != nil {
 		return err
 	}
-	return s.runs.Watch(ctx, req.GetName(), int(req.GetFromSeq()), func(rec *typev1.Record, events []*dungeonv1.RunEvent) error {
+	err := s.runs.Watch(ctx, req.GetName(), int(req.GetFromSeq()), func(rec *typev1.Record, events []*dungeonv1.RunEvent) error {
 		// Asked again for each record: roles change while a watch lasts.
 		c, err := s.access.Caller(ctx, req.GetName())
 		if err != nil {
@@ -125,6 +126,18 @@ func (s *Server) WatchRun(req *dungeonv1.WatchRunRequest, out grpc.ServerStreami
 		}
 		return out.Send(adapter.Redact(c, &dungeonv1.WatchRunResponse{Record: rec, Events: events}))
 	})
+	return missing(err, "name", req.GetName())
+}
+
+// missing tells of something that does not exist by the field that named it. Other errors stay as they are.
+func missing(err error, field, name string) error {
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Kind != fault.NotFound {
+		return err
+	}
+	f = f.With("resource", name)
+	f.Fields = []fault.Violation{{Field: field, Description: "does not exist"}}
+	return f
 }
 
 // StartRun implements RunService. It journals what it is going to borrow, and carries that on until play has begun or
@@ -151,7 +164,7 @@ func (s *Server) StartRun(ctx context.Context, req *dungeonv1.StartRunRequest) (
 	} else if !known {
 		event, err := s.preparing(ctx, req, c, name, reported)
 		if err != nil {
-			return nil, err
+			return nil, adapter.Fault(err)
 		}
 		_, err = s.runs.Commit(ctx, cmd, func(context.Context, journal.At[run], *play.Dice) (adapter.Decision[*dungeonv1.RunEvent], error) {
 			return adapter.Decision[*dungeonv1.RunEvent]{Owing: true, Events: []*dungeonv1.RunEvent{event}}, nil
@@ -166,15 +179,16 @@ func (s *Server) StartRun(ctx context.Context, req *dungeonv1.StartRunRequest) (
 	return s.started(ctx, c, name)
 }
 
-// preparing checks a start and says what it borrows.
+// preparing checks a start and says what it borrows. It tries the beginning with what the party shows, so that most
+// refusals come before anything is journaled or borrowed; what the members bring, only the leases tell.
 func (s *Server) preparing(ctx context.Context, req *dungeonv1.StartRunRequest, c adapter.Caller, name string, reported []int) (*dungeonv1.RunEvent, error) {
 	if err := c.RequirePlay(); err != nil {
 		return nil, err
 	}
-	for field, other := range map[string]string{
-		"party": req.GetParty(), "dungeon": req.GetDungeon(), "character": req.GetCharacter(), "expedition": req.GetExpedition(),
+	for _, f := range [][2]string{
+		{"party", req.GetParty()}, {"dungeon", req.GetDungeon()}, {"character", req.GetCharacter()}, {"expedition", req.GetExpedition()},
 	} {
-		if err := adapter.SameCampaign(c.Campaign, field, other); err != nil {
+		if err := adapter.SameCampaign(c.Campaign, f[0], f[1]); err != nil {
 			return nil, err
 		}
 	}
@@ -183,41 +197,47 @@ func (s *Server) preparing(ctx context.Context, req *dungeonv1.StartRunRequest, 
 	}
 	res, err := s.cfg.Parties.GetParty(itself(ctx), &partyv1.GetPartyRequest{Name: req.GetParty()})
 	if err != nil {
-		return nil, fault.FromStatus(err)
+		return nil, missing(fault.FromStatus(err), "party", req.GetParty())
 	}
 	party := res.GetParty()
 	event := &dungeonv1.RunPreparing{
-		Party: party.GetName(), Dungeon: req.GetDungeon(), Expedition: req.GetExpedition(), Character: req.GetCharacter(),
-		Overridden: req.GetOverrideReason() != "", Stream: c.Campaign + "/streams/" + requestid.Derive(name, "stream"),
+		Party: party.GetName(), Dungeon: cmp.Or(req.GetDungeon(), party.GetDungeon()), Expedition: req.GetExpedition(), Character: req.GetCharacter(),
+		Overridden: req.GetOverrideReason() != "", Stream: c.Campaign + "/streams/" + requestid.Derive(name, "stream"), ReportedDice: req.GetReportedDice(),
+	}
+	enter := digger.Enter{
+		Ruleset: s.rules, Party: party.GetName(), Leader: party.GetLeader(), Member: req.GetCharacter(), Override: event.GetOverridden(),
 	}
 	owner, member := "", false
 	for _, m := range party.GetMembers() {
 		event.Members = append(event.Members, m.GetCharacter())
+		enter.Members = append(enter.Members, digger.Entrant{ID: m.GetCharacter(), Statblock: &digger.Abilities{}})
 		if m.GetCharacter() == req.GetCharacter() {
 			owner, member = m.GetOwner(), true
 		}
 	}
 	if !member {
-		return nil, adapter.Fault(play.Refuse(digger.NotAMember, "%s is not in %s", req.GetCharacter(), req.GetParty()))
+		return nil, play.Refuse(digger.NotAMember, "%s is not in %s", req.GetCharacter(), req.GetParty())
 	}
 	if err := c.RequireActFor(owner, req.GetCharacter()); err != nil {
 		return nil, err
 	}
 	if event.GetDungeon() == "" {
-		event.Dungeon = party.GetDungeon()
-	}
-	if event.GetDungeon() == "" {
-		return nil, fault.New(fault.FailedPrecondition, "NO_DUNGEON", "no dungeon is named, and %s has readied none", party.GetName())
+		return nil, play.Refuse("NO_DUNGEON", "no dungeon is named, and %s has readied none", party.GetName())
 	}
 	at, err := s.definitions.Load(ctx, event.GetDungeon())
 	if err != nil {
-		return nil, err
+		return nil, missing(err, "dungeon", event.GetDungeon())
 	}
 	event.Revision = i32(len(at.State.Revisions))
-	for _, f := range reported {
-		event.ReportedDice = append(event.ReportedDice, i32(f))
+	enter.Dungeon, _, _ = at.State.revision(0)
+	dice := play.NewDice(func(int) (int, error) { return 1, nil }) // which card comes does not matter here
+	if reported != nil {
+		dice = play.ReportedDice(reported...)
 	}
-	return &dungeonv1.RunEvent{Event: &dungeonv1.RunEvent_Preparing{Preparing: event}}, nil
+	if _, err := digger.DecideRun(digger.Run{}, enter, dice); err != nil {
+		return nil, err
+	}
+	return &dungeonv1.RunEvent{Event: &dungeonv1.RunEvent_Preparing{Preparing: event}}, dice.Close()
 }
 
 // started answers a start that has been carried through: with the first state of play, or with the refusal.
@@ -259,17 +279,23 @@ func (s *Server) play(ctx context.Context, req playRequest, command func(overrid
 	}
 	// A repetition gets its first answer whatever has become of the caller's role since.
 	if ans, ok, err := s.runs.First(ctx, cmd); ok || err != nil {
+		if ok {
+			s.pay(ctx, ans)
+		}
 		return c, ans, err
 	}
 	at, err := s.runs.Load(ctx, req.GetName())
 	if err != nil {
-		return c, none, err
+		return c, none, missing(err, "name", req.GetName())
 	}
 	if at.State.Expedition != "" && !c.Service {
 		return c, none, fault.New(fault.FailedPrecondition, "OWNED_BY_EXPEDITION", "%s is part of %s, which gives its commands", at.Stream, at.State.Expedition).
 			With("expedition", at.State.Expedition)
 	}
 	if err := c.RequirePlay(); err != nil {
+		return c, none, err
+	}
+	if err := adapter.SameCampaign(c.Campaign, "character", req.GetCharacter()); err != nil {
 		return c, none, err
 	}
 	if at.State.Phase != playing && at.State.owes() {
@@ -282,7 +308,11 @@ func (s *Server) play(ctx context.Context, req playRequest, command func(overrid
 		if at.State.Phase != playing {
 			return d, play.Refuse(digger.NotBegun, "%s has not begun", at.Stream)
 		}
-		if err := c.RequireActFor(at.State.Owners[req.GetCharacter()], req.GetCharacter()); err != nil {
+		owner, known := at.State.Owners[req.GetCharacter()]
+		if !known {
+			return d, play.Refuse(digger.NotAMember, "%s is not in this run", req.GetCharacter())
+		}
+		if err := c.RequireActFor(owner, req.GetCharacter()); err != nil {
 			return d, err
 		}
 		events, err := digger.DecideRun(at.State.Game, command(cmd.OverrideReason != ""), dice)
@@ -294,12 +324,20 @@ func (s *Server) play(ctx context.Context, req playRequest, command func(overrid
 		d.Owing = after.Over() || len(after.Members) < len(at.State.Game.Members)
 		return d, err
 	})
-	if err == nil && ans.State.State.owes() {
-		if _, err := s.carry(ctx, req.GetName()); err != nil {
-			s.log.WarnContext(ctx, "run owes", "run", req.GetName(), "err", err)
-		}
+	if err == nil {
+		s.pay(ctx, ans)
 	}
 	return c, ans, err
+}
+
+// pay carries a run on after a command that made it owe something. The command stands whether or not that succeeds.
+func (s *Server) pay(ctx context.Context, ans adapter.Answer[run, *dungeonv1.RunEvent]) {
+	if !ans.State.State.owes() {
+		return
+	}
+	if _, err := s.carry(ctx, ans.State.Stream); err != nil {
+		s.log.WarnContext(ctx, "run owes", "run", ans.State.Stream, "err", err)
+	}
 }
 
 // Draw implements RunService.
@@ -347,6 +385,11 @@ func (s *Server) Leave(ctx context.Context, req *dungeonv1.LeaveRequest) (*dunge
 
 // Promote implements RunService.
 func (s *Server) Promote(ctx context.Context, req *dungeonv1.PromoteRequest) (*dungeonv1.PromoteResponse, error) {
+	if campaign, err := adapter.CampaignOf(req.GetName()); err != nil {
+		return nil, err
+	} else if err := adapter.SameCampaign(campaign, "target", req.GetTarget()); err != nil {
+		return nil, err
+	}
 	c, ans, err := s.play(ctx, req, func(override bool) digger.RunCommand {
 		return digger.Promote{Member: req.GetCharacter(), Target: req.GetTarget(), Override: override}
 	})

@@ -145,7 +145,7 @@ type (
 	Promoted struct {
 		Leader string `json:"leader"`
 	}
-	// Ended ends the run otherwise than by a round.
+	// RunEnded ends the run otherwise than by a round.
 	RunEnded struct {
 		Outcome string `json:"outcome"`
 	}

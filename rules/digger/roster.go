@@ -161,11 +161,12 @@ type (
 		Party  string `json:"party"`
 		Member Seat   `json:"member"`
 	}
-	// RequestFiled adds an open request, RequestClosed closes it.
+	// RequestFiled adds an open request.
 	RequestFiled struct {
 		Character string `json:"character"`
 		Text      string `json:"text"`
 	}
+	// RequestClosed closes one.
 	RequestClosed struct {
 		Number int `json:"number"`
 	}

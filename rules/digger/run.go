@@ -138,7 +138,7 @@ func (r Run) Member(id string) (Member, bool) {
 	return r.Members[i], true
 }
 
-func (r Run) index(id string) int {
+func (r *Run) index(id string) int {
 	return slices.IndexFunc(r.Members, func(m Member) bool { return m.ID == id })
 }
 
@@ -164,7 +164,7 @@ func (r Run) Waiting() []string {
 	return ids
 }
 
-func (r Run) act(member string) *Act {
+func (r *Run) act(member string) *Act {
 	if r.Pending == nil {
 		return nil
 	}
@@ -238,7 +238,7 @@ func (r Run) NextDraw() string {
 }
 
 // undrawn returns the normal cards in the pile, in deck order.
-func (r Run) undrawn() []string {
+func (r *Run) undrawn() []string {
 	var ids []string
 	for _, c := range r.Dungeon.Cards {
 		if c.Kind == Normal && !slices.Contains(r.Pile, c.ID) {
@@ -301,12 +301,12 @@ func (rs *Ruleset) conditionValue(i Instance, field string) int {
 }
 
 // counts tells whether an effect counts after the previous outcome (DIG-QUAL-21, -22).
-func (r Run) counts(e Effect) bool {
+func (r *Run) counts(e Effect) bool {
 	need := r.Ruleset.Tools.Qualities[e.Name].RequiresPrevious
 	return need == "" || need == r.Previous
 }
 
-func (r Run) effectValue(e Effect, field string) int {
+func (r *Run) effectValue(e Effect, field string) int {
 	if !r.counts(e) {
 		return 0
 	}
@@ -314,7 +314,7 @@ func (r Run) effectValue(e Effect, field string) int {
 }
 
 // gives tells whether an effect has a field now, be it 0.
-func (r Run) gives(e Effect, field string) bool {
+func (r *Run) gives(e Effect, field string) bool {
 	_, now := phase(r.Ruleset.Tools.Qualities[e.Name].Phases, e.Phase)[field]
 	_, owed := e.Owed[field]
 	return now || owed
@@ -337,7 +337,7 @@ func (r Run) Modifier() int {
 }
 
 // effectModifier is one effect's part of M.
-func (r Run) effectModifier(e Effect, ability string) int {
+func (r *Run) effectModifier(e Effect, ability string) int {
 	m := r.effectValue(e, ability) + r.effectValue(e, "all")
 	if r.Ruleset.Effects.ShortsightedAbility == "next_challenge" || e.Ability == ability {
 		m += r.effectValue(e, "relevant")

@@ -28,7 +28,7 @@ func TestRunRules(t *testing.T) {
 	t.Parallel()
 	rs := Default()
 	ada, bram, cleo := who("ada"), who("bram"), who("cleo")
-	kit := func(id string, tools ...Tool) Entrant { return who(id, tools...) }
+	kit := who
 	brute := func(level int, conditions ...string) Card { return card(Entry, "brute", level, conditions...) }
 	act := func(member, use string) Contribute { return Contribute{Member: member, Use: use} }
 	for name, check := range map[string]func(t *testing.T){

@@ -296,12 +296,13 @@ type (
 	}
 	// BuySlot buys the next chapter's belt slot now (DIG-BELT-03 to -06). Refused: NO_EARLY_SLOT, OVER_SPENT.
 	BuySlot struct{}
-	// LoadTool and UnloadTool move tool Number, from 1, into and out of the belt (DIG-BELT-07, DIG-CMD-07, -08).
+	// LoadTool, as UnloadTool, moves tool Number, from 1, into or out of the belt (DIG-BELT-07, DIG-CMD-07, -08).
 	// Refused: LEASED in a run, NO_SUCH_FORM, NO_STATBLOCK, NO_SUCH_TOOL; ALREADY_LOADED, BELT_FULL; NOT_LOADED.
 	LoadTool struct {
 		Form   string
 		Number int
 	}
+	// UnloadTool takes a tool out of the belt.
 	UnloadTool struct {
 		Form   string
 		Number int
@@ -349,11 +350,12 @@ type (
 		Chapter int `json:"chapter"`
 		Price   int `json:"price"`
 	}
-	// ToolLoaded and ToolUnloaded mark a tool.
+	// ToolLoaded marks a tool.
 	ToolLoaded struct {
 		Form   string `json:"form"`
 		Number int    `json:"number"`
 	}
+	// ToolUnloaded takes the mark away.
 	ToolUnloaded struct {
 		Form   string `json:"form"`
 		Number int    `json:"number"`

@@ -2221,14 +2221,16 @@ func (x *ExpeditionCreated) GetCreator() string {
 // StartIntended keeps a start, so that it is seen through whatever happens to who began it.
 type StartIntended struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// The request_id of the command, its hash, and who gave it.
+	// The request_id of the command.
 	RequestId string `protobuf:"bytes,1,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Tells another request under the same id.
 	RequestHash string `protobuf:"bytes,2,opt,name=request_hash,json=requestHash,proto3" json:"request_hash,omitempty"`
 	// Subject who gave it.
 	Actor string `protobuf:"bytes,3,opt,name=actor,proto3" json:"actor,omitempty"`
 	// The start as it is given to the owning service.
-	Command       *StartCommand `protobuf:"bytes,4,opt,name=command,proto3" json:"command,omitempty"`
+	Command *StartCommand `protobuf:"bytes,4,opt,name=command,proto3" json:"command,omitempty"`
+	// True when a service gave it for itself.
+	Itself        bool `protobuf:"varint,5,opt,name=itself,proto3" json:"itself,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2289,6 +2291,13 @@ func (x *StartIntended) GetCommand() *StartCommand {
 		return x.Command
 	}
 	return nil
+}
+
+func (x *StartIntended) GetItself() bool {
+	if x != nil {
+		return x.Itself
+	}
+	return false
 }
 
 // StartCommand is a start as it is given to the owning service.
@@ -2856,13 +2865,14 @@ const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\x11ExpeditionCreated\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12\x18\n" +
 	"\acompany\x18\x02 \x01(\tR\acompany\x12\x18\n" +
-	"\acreator\x18\x03 \x01(\tR\acreator\"\xad\x01\n" +
+	"\acreator\x18\x03 \x01(\tR\acreator\"\xc5\x01\n" +
 	"\rStartIntended\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12!\n" +
 	"\frequest_hash\x18\x02 \x01(\tR\vrequestHash\x12\x14\n" +
 	"\x05actor\x18\x03 \x01(\tR\x05actor\x12D\n" +
-	"\acommand\x18\x04 \x01(\v2$.wayfarer.expedition.v1.StartCommandB\x04\xe8\xab\x19\x01R\acommand\"\xbe\x01\n" +
+	"\acommand\x18\x04 \x01(\v2$.wayfarer.expedition.v1.StartCommandB\x04\xe8\xab\x19\x01R\acommand\x12\x16\n" +
+	"\x06itself\x18\x05 \x01(\bR\x06itself\"\xbe\x01\n" +
 	"\fStartCommand\x12V\n" +
 	"\rstart_journey\x18\x01 \x01(\v2'.wayfarer.travel.v1.StartJourneyRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\fstartJourney\x12K\n" +
 	"\tstart_run\x18\x02 \x01(\v2$.wayfarer.dungeon.v1.StartRunRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\bstartRunB\t\n" +

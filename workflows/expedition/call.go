@@ -1,0 +1,223 @@
+package expedition
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+
+	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
+	expeditionv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/expedition/v1"
+	travelv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1"
+	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/fault"
+	"github.com/wayfarer-rpg/wayfarer/internal/requestid"
+)
+
+// call is one command as it is given on to the owning service.
+type call struct {
+	// name is that of the field in Execute, for example "move".
+	name string
+	of   target
+	req  proto.Message
+}
+
+// answer is what every response to a call has.
+type answer interface {
+	proto.Message
+	GetRecord() *typev1.Record
+}
+
+var (
+	executeFields = (&expeditionv1.ExecuteResponse{}).ProtoReflect().Descriptor().Fields()
+	commands      = (&expeditionv1.ExecuteRequest{}).ProtoReflect().Descriptor().Oneofs().ByName("command")
+)
+
+// callOf takes the command out of a request. It fails when there is none, or one with a request_id of its own.
+func callOf(req *expeditionv1.ExecuteRequest) (call, error) {
+	m := req.ProtoReflect()
+	fd := m.WhichOneof(commands)
+	if fd == nil {
+		return call{}, fault.Invalid("command", "exactly one command is needed")
+	}
+	c := newCall(string(fd.Name()), proto.Clone(m.Get(fd).Message().Interface()))
+	if c.text("request_id") != "" {
+		return call{}, fault.Invalid(c.name+".request_id", "the command's request_id is derived from that of the request: leave it empty")
+	}
+	return c, nil
+}
+
+func newCall(name string, req proto.Message) call {
+	c := call{name: name, req: req, of: journeyTarget}
+	if req.ProtoReflect().Descriptor().ParentFile().Package() == "wayfarer.dungeon.v1" {
+		c.of = runTarget
+	}
+	return c
+}
+
+// starts tells whether the command begins a journey or a run.
+func (c call) starts() bool { return c.name == startJourney || c.name == startRun }
+
+func (c call) field(name protoreflect.Name) protoreflect.FieldDescriptor {
+	return c.req.ProtoReflect().Descriptor().Fields().ByName(name)
+}
+
+func (c call) text(name protoreflect.Name) string {
+	return c.req.ProtoReflect().Get(c.field(name)).String()
+}
+
+// fill completes the command: the derived request_id, and what names the expedition, its campaign and company, and the
+// journey or run, aggregate. What is named otherwise is refused: an expedition commands nothing but its own.
+func (c call) fill(expedition, company, aggregate, requestID string) error {
+	m := c.req.ProtoReflect()
+	m.Set(c.field("request_id"), protoreflect.ValueOfString(requestid.Derive(expedition, requestID)))
+	own := map[protoreflect.Name]string{"name": aggregate}
+	if c.starts() {
+		own = map[protoreflect.Name]string{"parent": campaignOf(expedition), "expedition": expedition}
+	}
+	for name, value := range own {
+		if given := c.text(name); given != "" && given != value {
+			return fault.Invalid(c.name+"."+string(name), "is %s, the expedition's own is %s", given, value)
+		}
+		m.Set(c.field(name), protoreflect.ValueOfString(value))
+	}
+	if c.name == startJourney && c.text("company") == "" && company != "" {
+		m.Set(c.field("company"), protoreflect.ValueOfString(company))
+	}
+	return nil
+}
+
+// invoke calls the owning service.
+func (s *Server) invoke(ctx context.Context, c call) (answer, error) {
+	method := strings.TrimSuffix(string(c.req.ProtoReflect().Descriptor().Name()), "Request")
+	conn, service := s.cfg.Travel, travelv1.JourneyService_ServiceDesc.ServiceName
+	if c.of == runTarget {
+		conn, service = s.cfg.Dungeon, dungeonv1.RunService_ServiceDesc.ServiceName
+	}
+	fd := executeFields.ByName(protoreflect.Name(c.name))
+	res, ok := (&expeditionv1.ExecuteResponse{}).ProtoReflect().NewField(fd).Message().Interface().(answer)
+	if !ok {
+		return nil, fmt.Errorf("the response to %s has no record", c.name)
+	}
+	return res, conn.Invoke(ctx, "/"+service+"/"+method, c.req, res)
+}
+
+// as returns a context whose calls are made for whoever gave a command.
+func as(ctx context.Context, actor string, itself bool) context.Context {
+	if itself {
+		return auth.WithoutActor(ctx)
+	}
+	return auth.WithActor(ctx, actor)
+}
+
+// snapshot is what an expedition wants to know of its journey or of a run.
+type snapshot struct {
+	name string
+	of   target
+	// seq is the last record.
+	seq int32
+	// over means that play has ended, settled that everything borrowed was given back, too: nothing follows.
+	over, settled bool
+	// inside tells of a journey that it is inside a location.
+	inside bool
+	// leader is the leader of a run.
+	leader string
+}
+
+func ofJourney(j *travelv1.Journey) snapshot {
+	p := j.GetPhase()
+	settled := p == travelv1.Journey_PHASE_ENDED || p == travelv1.Journey_PHASE_ABANDONED
+	return snapshot{
+		name: j.GetName(), of: journeyTarget, seq: j.GetSeq(), inside: j.GetInside() != "",
+		settled: settled, over: settled || p == travelv1.Journey_PHASE_ENDING,
+	}
+}
+
+func ofRun(r *dungeonv1.Run) snapshot {
+	over := true
+	switch r.GetPhase() {
+	case dungeonv1.Run_PHASE_DRAW, dungeonv1.Run_PHASE_ACT, dungeonv1.Run_PHASE_PREPARING:
+		over = false
+	}
+	return snapshot{name: r.GetName(), of: runTarget, seq: r.GetSeq(), over: over, settled: over && r.GetSettled(), leader: r.GetLeader()}
+}
+
+// snapshotOf reads the state that an answer carries, which reaches at least to the answer's record.
+func snapshotOf(a answer) (snapshot, error) {
+	var snap snapshot
+	switch a := a.(type) {
+	case interface{ GetJourney() *travelv1.Journey }:
+		snap = ofJourney(a.GetJourney())
+	case interface{ GetRun() *dungeonv1.Run }:
+		snap = ofRun(a.GetRun())
+	}
+	if snap.name == "" {
+		return snap, fmt.Errorf("%s carries no state", a.ProtoReflect().Descriptor().FullName())
+	}
+	snap.seq = max(snap.seq, a.GetRecord().GetSeq())
+	return snap, nil
+}
+
+// look asks how a journey or run stands now.
+func (s *Server) look(ctx context.Context, name string) (snapshot, error) {
+	ctx = auth.WithoutActor(ctx)
+	if isRun(name) {
+		res, err := s.runs.GetRun(ctx, &dungeonv1.GetRunRequest{Name: name})
+		return ofRun(res.GetRun()), err
+	}
+	res, err := s.journeys.GetJourney(ctx, &travelv1.GetJourneyRequest{Name: name})
+	return ofJourney(res.GetJourney()), err
+}
+
+// tail reads the records of a journey or run from after+1 through the given one, whole, as the service sees them.
+func (s *Server) tail(ctx context.Context, name string, after, through int32) ([]*expeditionv1.RecordLogged, error) {
+	if through <= after {
+		return nil, nil
+	}
+	ctx, cancel := context.WithCancel(auth.WithoutActor(ctx))
+	defer cancel() // ends the stream
+	var next func() (*expeditionv1.RecordLogged, error)
+	if isRun(name) {
+		stream, err := s.runs.WatchRun(ctx, &dungeonv1.WatchRunRequest{Name: name, FromSeq: after})
+		if err != nil {
+			return nil, err
+		}
+		next = func() (*expeditionv1.RecordLogged, error) {
+			r, err := stream.Recv()
+			return &expeditionv1.RecordLogged{Aggregate: name, Record: r.GetRecord(), RunEvents: r.GetEvents()}, err
+		}
+	} else {
+		stream, err := s.journeys.WatchJourney(ctx, &travelv1.WatchJourneyRequest{Name: name, FromSeq: after})
+		if err != nil {
+			return nil, err
+		}
+		next = func() (*expeditionv1.RecordLogged, error) {
+			r, err := stream.Recv()
+			return &expeditionv1.RecordLogged{Aggregate: name, Record: r.GetRecord(), JourneyEvents: r.GetEvents()}, err
+		}
+	}
+	var out []*expeditionv1.RecordLogged
+	for seq := after; seq < through; seq++ {
+		rec, err := next()
+		if err != nil {
+			return nil, fmt.Errorf("read record %d of %s: %w", seq+1, name, err)
+		}
+		if rec.GetRecord().GetSeq() != seq+1 {
+			return nil, fmt.Errorf("read record %d of %s: record %d came in its place", seq+1, name, rec.GetRecord().GetSeq())
+		}
+		out = append(out, rec)
+	}
+	return out, nil
+}
+
+func isRun(name string) bool { return strings.Contains(name, "/runs/") }
+
+// campaignOf returns the first two parts of a resource name.
+func campaignOf(name string) string {
+	parts := strings.SplitN(name, "/", 3)
+	return strings.Join(parts[:min(2, len(parts))], "/")
+}

@@ -1,0 +1,61 @@
+package expedition
+
+import (
+	"errors"
+	"fmt"
+
+	"go.temporal.io/sdk/temporal"
+	statuspb "google.golang.org/genproto/googleapis/rpc/status"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/fault"
+)
+
+// refusalType marks application errors that carry a google.rpc.Status in their details.
+const refusalType = "wayfarer.status"
+
+// final tells whether a repetition can only get the same answer.
+func final(err error) bool {
+	f := fault.FromStatus(err)
+	switch fault.KindOf(f) {
+	case fault.InvalidArgument, fault.NotFound, fault.AlreadyExists, fault.FailedPrecondition, fault.PermissionDenied,
+		fault.Unimplemented, fault.OutOfRange:
+		return true
+	case fault.Aborted:
+		return fault.ReasonOf(f) == "ETAG_MISMATCH"
+	}
+	return false
+}
+
+// pack makes the error under which a status passes through Temporal.
+func pack(err error) error {
+	if err == nil {
+		return nil
+	}
+	st, _ := fault.ToStatus(err)
+	raw, merr := proto.Marshal(st.Proto())
+	if merr != nil {
+		return fmt.Errorf("pack %w: %w", err, merr)
+	}
+	opts := temporal.ApplicationErrorOptions{NonRetryable: final(err), Details: []any{raw}}
+	if f := (*fault.Error)(nil); errors.As(fault.FromStatus(err), &f) {
+		opts.NextRetryDelay = f.RetryAfter
+	}
+	return temporal.NewApplicationErrorWithOptions(st.Message(), refusalType, opts)
+}
+
+// unpack returns the status that an error from Temporal carries, as it was packed.
+func unpack(err error) (error, bool) {
+	var app *temporal.ApplicationError
+	if !errors.As(err, &app) || app.Type() != refusalType {
+		return nil, false
+	}
+	var raw []byte
+	st := &statuspb.Status{}
+	if app.Details(&raw) != nil || proto.Unmarshal(raw, st) != nil || st.GetCode() == int32(codes.OK) {
+		return nil, false
+	}
+	return status.FromProto(st).Err(), true
+}

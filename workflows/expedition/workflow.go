@@ -1,0 +1,152 @@
+package expedition
+
+import (
+	"errors"
+	"time"
+
+	"go.temporal.io/sdk/temporal"
+	"go.temporal.io/sdk/workflow"
+)
+
+// Names under which Temporal knows the parts. They are stored in histories: never change them.
+const (
+	workflowName = "Expedition"
+	updateName   = "Execute"
+	restoreName  = "RestoreExpedition"
+	executeName  = "ExecuteCommand"
+)
+
+// turnoverType marks the refusal of an update for which the caller comes again: this run takes no more.
+const turnoverType = "wayfarer.turnover"
+
+// input is all that passes from run to run: everything else is in the log.
+type input struct {
+	// Name is the expedition's resource name, and the workflow's id.
+	Name string `json:"name"`
+}
+
+// command is a request as it passes through Temporal.
+type command struct {
+	// RequestID and RequestHash are the request's, Actor is who gave it; Itself is true for a service of ours that acts
+	// for nobody.
+	RequestID   string `json:"request_id"`
+	RequestHash string `json:"request_hash"`
+	Actor       string `json:"actor"`
+	Itself      bool   `json:"itself,omitempty"`
+	// Execute or Abandon is the JSON of the request.
+	Execute []byte `json:"execute,omitempty"`
+	Abandon []byte `json:"abandon,omitempty"`
+}
+
+// standing is the little that a workflow knows of its expedition.
+type standing struct {
+	Phase Phase `json:"phase"`
+	// Seq is the last record of the log.
+	Seq int `json:"seq"`
+}
+
+// definition is the workflow with what may differ between installations and tests. None of it changes what a history
+// means.
+type definition struct {
+	// attempt is how long one attempt at a command may take.
+	attempt time.Duration
+	// maxUpdates is after how many commands a run turns over.
+	maxUpdates int
+}
+
+// thread is one run of the workflow.
+type thread struct {
+	definition
+	name     string
+	turn     workflow.Mutex
+	restored bool
+	// closing is set when the run takes no more commands.
+	closing  bool
+	updates  int
+	standing standing
+}
+
+// run is the workflow: it hands out turns until the expedition is over, and begins a new run when its history gets long.
+func (d definition) run(ctx workflow.Context, in input) error {
+	t := &thread{definition: d, name: in.Name, turn: workflow.NewMutex(ctx)}
+	// Before anything that waits: an update may have come with the start.
+	err := workflow.SetUpdateHandlerWithOptions(ctx, updateName, t.execute, workflow.UpdateHandlerOptions{Validator: t.validate})
+	if err != nil {
+		return err
+	}
+	if err := t.restore(ctx); err != nil {
+		t.closing = true
+		return err
+	}
+	err = workflow.Await(ctx, func() bool {
+		return t.standing.Phase == Concluded || t.updates >= t.maxUpdates || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
+	})
+	t.closing = true
+	// Commands under way are carried through, also when the workflow was canceled.
+	after, cancel := workflow.NewDisconnectedContext(ctx)
+	defer cancel()
+	if drained := workflow.Await(after, func() bool { return workflow.AllHandlersFinished(after) }); drained != nil {
+		return drained
+	}
+	switch {
+	case err != nil:
+		return err
+	case t.standing.Phase == Concluded:
+		return nil
+	}
+	return workflow.NewContinueAsNewError(ctx, workflowName, in)
+}
+
+// validate refuses updates only while the run is turning over. What they ask for is checked when their turn has come.
+func (t *thread) validate(workflow.Context, command) error {
+	if t.closing {
+		return temporal.NewNonRetryableApplicationError("the expedition's workflow turns over; come again", turnoverType, nil)
+	}
+	return nil
+}
+
+// restore reads where the expedition stands. It has no end but the log's: without the log nothing can be done.
+func (t *thread) restore(ctx workflow.Context) error {
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: t.attempt,
+		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second},
+	})
+	err := workflow.ExecuteActivity(ctx, restoreName, t.name).Get(ctx, &t.standing)
+	t.restored = err == nil
+	return err
+}
+
+// execute carries one command out when its turn has come.
+func (t *thread) execute(ctx workflow.Context, cmd command) (standing, error) {
+	t.updates++
+	if err := workflow.Await(ctx, func() bool { return t.restored || t.closing }); err != nil {
+		return standing{}, err
+	}
+	if !t.restored {
+		return standing{}, temporal.NewNonRetryableApplicationError("the expedition could not be restored", turnoverType, nil)
+	}
+	if err := t.turn.Lock(ctx); err != nil {
+		return standing{}, err
+	}
+	defer t.turn.Unlock()
+	// A command that has begun is seen through, whatever happens to the workflow.
+	ctx, cancel := workflow.NewDisconnectedContext(ctx)
+	defer cancel()
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout:    t.attempt,
+		ScheduleToCloseTimeout: 12 * t.attempt,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second, MaximumAttempts: 10,
+		},
+	})
+	var now standing
+	if err := workflow.ExecuteActivity(ctx, executeName, t.name, cmd).Get(ctx, &now); err != nil {
+		var app *temporal.ApplicationError
+		if errors.As(err, &app) {
+			return standing{}, app // without the wrapping that names workers and ids
+		}
+		return standing{}, err
+	}
+	t.standing = now
+	return now, nil
+}

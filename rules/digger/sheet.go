@@ -296,7 +296,7 @@ type (
 	}
 	// BuySlot buys the next chapter's belt slot now (DIG-BELT-03 to -06). Refused: NO_EARLY_SLOT, OVER_SPENT.
 	BuySlot struct{}
-	// LoadTool, as UnloadTool, moves tool Number, from 1, into or out of the belt (DIG-BELT-07, DIG-CMD-07, -08).
+	// LoadTool moves tool Number, from 1, into the belt; UnloadTool refuses alike (DIG-BELT-07, DIG-CMD-07, -08).
 	// Refused: LEASED in a run, NO_SUCH_FORM, NO_STATBLOCK, NO_SUCH_TOOL; ALREADY_LOADED, BELT_FULL; NOT_LOADED.
 	LoadTool struct {
 		Form   string

@@ -1,4 +1,4 @@
-package dungeon_test
+package integration_test
 
 import (
 	"encoding/json"
@@ -85,7 +85,7 @@ type expectedMember struct {
 
 func transcripts(t *testing.T) []transcript {
 	t.Helper()
-	raw, err := os.ReadFile("../../rules/digger/testdata/transcripts.json")
+	raw, err := os.ReadFile("../../../rules/digger/testdata/transcripts.json")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -173,6 +173,15 @@ func (s *Server) Harm(ctx context.Context, req *travelv1.HarmRequest) (*travelv1
 	return adapter.Redact(p.caller, &travelv1.HarmResponse{Record: p.Record, Journey: p.journey(), Events: p.Events, Outcome: p.outcome()}), nil
 }
 
+// Adjust implements JourneyService.
+func (s *Server) Adjust(ctx context.Context, req *travelv1.AdjustRequest) (*travelv1.AdjustResponse, error) {
+	p, err := s.play(ctx, req, adjustFrom(req), gameMaster)
+	if err != nil {
+		return nil, err
+	}
+	return adapter.Redact(p.caller, &travelv1.AdjustResponse{Record: p.Record, Journey: p.journey(), Events: p.Events, Outcome: p.outcome()}), nil
+}
+
 // Rest implements JourneyService.
 func (s *Server) Rest(ctx context.Context, req *travelv1.RestRequest) (*travelv1.RestResponse, error) {
 	p, err := s.play(ctx, req, diedrop.Rest{})

@@ -77,6 +77,8 @@ func eventTo(e diedrop.Event) (*travelv1.JourneyEvent, error) {
 		out.Event = &travelv1.JourneyEvent_RoomEntered{RoomEntered: &travelv1.RoomEntered{Room: x.Room, Retreat: x.Retreat}}
 	case diedrop.TurnBegun:
 		out.Event = &travelv1.JourneyEvent_TurnBegun{TurnBegun: &travelv1.TurnBegun{Trigger: x.Trigger, Turn: i32(x.Turn)}}
+	case diedrop.Adjusted:
+		out.Event = &travelv1.JourneyEvent_Adjusted{Adjusted: &travelv1.Adjusted{Reason: x.Reason, Gold: optInt32(x.Gold), Boat: x.Boat, Lantern: x.Lantern, Light: some(x.Light, lightTo), Position: some(x.Position, positionTo), Visited: x.Visited}}
 	default:
 		return nil, fmt.Errorf("%T has no place in the contract", e)
 	}
@@ -191,6 +193,9 @@ func eventFrom(ev *travelv1.JourneyEvent) (e diedrop.Event, ok bool) {
 	case *travelv1.JourneyEvent_TurnBegun:
 		x := w.TurnBegun
 		return diedrop.TurnBegun{Trigger: x.GetTrigger(), Turn: int(x.GetTurn())}, true
+	case *travelv1.JourneyEvent_Adjusted:
+		x := w.Adjusted
+		return diedrop.Adjusted{Reason: x.GetReason(), Gold: optInt(x.Gold), Boat: x.Boat, Lantern: x.Lantern, Light: lightFrom(x.Light), Position: positionFrom(x.GetPosition()), Visited: x.GetVisited()}, true
 	}
 	return nil, false
 }

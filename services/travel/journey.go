@@ -136,7 +136,7 @@ func (s *Server) play(ctx context.Context, req playRequest, c diedrop.Command, c
 		}
 		evs, err := diedrop.Decide(j.Play, c, dice)
 		if err != nil {
-			return d, unseen(caller, j, c, err)
+			return d, unseen(caller, j, c, placed(c, err))
 		}
 		if d.Events, err = eventsTo(evs); err != nil {
 			return d, err
@@ -152,6 +152,15 @@ func (s *Server) play(ctx context.Context, req playRequest, c diedrop.Command, c
 		return nil, err
 	}
 	return &played{caller, ans}, nil
+}
+
+// placed names the field of a request that holds the place of which the rules complain.
+func placed(c diedrop.Command, err error) error {
+	var r *play.Refusal
+	if _, ok := c.(diedrop.Adjust); ok && errors.As(err, &r) && (r.Field == "hex" || r.Field == "inside") {
+		return r.At("position." + r.Field)
+	}
+	return err
 }
 
 // unseen makes a hidden location that was not discovered, for players, one that does not exist: where it is, and that it

@@ -57,6 +57,10 @@ func optInt(n *int32) *int {
 	return some(n, func(n int32) *int { i := int(n); return &i })
 }
 
+func optInt32(n *int) *int32 {
+	return some(n, func(n int) *int32 { return proto.Int32(i32(n)) })
+}
+
 func hexFrom(h *travelv1.Hex) diedrop.Hex {
 	return diedrop.Hex{Q: int(h.GetQ()), R: int(h.GetR())}
 }
@@ -174,7 +178,7 @@ func encounterFrom(e *travelv1.Encounter) diedrop.Encounter {
 func encounterTo(e diedrop.Encounter) *travelv1.Encounter {
 	return &travelv1.Encounter{
 		Creature: e.Creature, Number: i32(e.Number), Reaction: e.Reaction,
-		ReactionTotal: some(e.ReactionTotal, func(n int) *int32 { return proto.Int32(i32(n)) }),
+		ReactionTotal: optInt32(e.ReactionTotal),
 		Gold:          i32(e.Gold), Remains: e.Remains, Players: e.Players, Npcs: e.NPCs,
 	}
 }
@@ -190,6 +194,17 @@ func usageTo(u diedrop.Usage) *travelv1.UsageCheck {
 	return &travelv1.UsageCheck{
 		Sides: i32(u.Sides), Dice: i32(u.Dice), Keep: string(u.Keep), Kept: i32(u.Kept), SteppedDown: u.SteppedDown, Next: i32(u.Next),
 	}
+}
+
+func positionTo(p diedrop.Position) *travelv1.Position {
+	return &travelv1.Position{Hex: some(p.Hex, hexTo), Inside: p.Inside, Room: p.Room}
+}
+
+func positionFrom(p *travelv1.Position) *diedrop.Position {
+	if p == nil {
+		return nil
+	}
+	return &diedrop.Position{Hex: hexPtrFrom(p.GetHex()), Inside: p.GetInside(), Room: p.GetRoom()}
 }
 
 // rulesetTo returns a ruleset as the document that it can be read from again.
@@ -298,6 +313,24 @@ func newcomerFrom(n *travelv1.Newcomer) diedrop.Newcomer {
 	}
 }
 
+func adjustFrom(req *travelv1.AdjustRequest) diedrop.Adjust {
+	c := diedrop.Adjust{
+		Reason: req.GetReason(), Gold: optInt(req.Gold), Boat: req.Boat, Lantern: req.Lantern, Light: lightFrom(req.GetLight()),
+		Position: positionFrom(req.GetPosition()),
+		Members: each(req.GetMembers(), func(m *travelv1.MemberAdjustment) diedrop.MemberAdjustment {
+			return diedrop.MemberAdjustment{
+				Name: m.GetName(), HP: optInt(m.Hp), STR: optInt(m.Str), Gear: optInt(m.Gear), Fatigue: optInt(m.Fatigue),
+				Torches: optInt(m.Torches), Oil: optInt(m.Oil),
+			}
+		}),
+	}
+	if req.GetFood() != nil {
+		food := ints(req.GetFood().GetDice())
+		c.Food = &food
+	}
+	return c
+}
+
 func journeyToProto(at journal.At[journey]) *travelv1.Journey {
 	j := at.State
 	p := j.Play
@@ -326,7 +359,11 @@ func journeyToProto(at journal.At[journey]) *travelv1.Journey {
 	out.Round, out.Turn = i32(p.Round), i32(p.Turn)
 	for _, id := range p.Discovered {
 		if l, ok := location(p.Map, id); ok {
-			out.DiscoveredLocations = append(out.DiscoveredLocations, locationTo(l))
+			place := locationTo(l)
+			if len(p.Map.Hexes) == 0 {
+				place.Hex = nil
+			}
+			out.DiscoveredLocations = append(out.DiscoveredLocations, place)
 		}
 	}
 	if l, ok := location(p.Map, p.Inside); ok && l.Kind == diedrop.KindSite {

@@ -129,8 +129,26 @@ func (s *Server) check(name string, d *travelv1.RegionDraft) []fault.Violation {
 	bad := func(field, reason, description string) {
 		out = append(out, fault.Violation{Field: "region." + field, Reason: reason, Description: description})
 	}
-	for _, v := range diedrop.CheckMap(s.cfg.Rules, mapOf(name, 0, d)) {
+	check := diedrop.CheckMap
+	if len(d.GetHexes()) == 0 {
+		check = diedrop.CheckSites
+	}
+	for _, v := range check(s.cfg.Rules, mapOf(name, 0, d)) {
 		bad(draftField(d, v.Field), v.Code, v.Message)
+	}
+	// To the rules everything is in a hex, (0,0) where none is given.
+	for i, l := range d.GetLocations() {
+		if l.GetHex() == nil && len(d.GetHexes()) > 0 {
+			bad(fmt.Sprintf("locations[%d].hex", i), "HEX_MISSING", "a location lies in a hex")
+		}
+	}
+	for i, n := range d.GetNpcs() {
+		if n.GetHex() == nil && len(d.GetHexes()) > 0 {
+			bad(fmt.Sprintf("npcs[%d].hex", i), "HEX_MISSING", "an NPC lives in a hex")
+		}
+	}
+	if d.GetTitle() == "" && len(d.GetHexes()) == 0 {
+		bad("title", "NAME_MISSING", "a region needs a title")
 	}
 	// The rules know rooms by their ids: two of the same id would be one to them.
 	for i, l := range d.GetLocations() {

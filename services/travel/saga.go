@@ -135,6 +135,12 @@ func (s *Server) prepared(ctx context.Context, caller adapter.Caller, name strin
 	if err != nil {
 		return nil, err
 	}
+	switch mapped := len(at.State.Draft.GetHexes()) > 0; {
+	case mapped && req.GetHex() == nil:
+		return nil, fault.Invalid("hex", "a journey through this region begins in a hex")
+	case !mapped && req.GetHex() != nil:
+		return nil, fault.Invalid("hex", "this region has no hexes: a crawl begins inside a site")
+	}
 	start, err := s.start(j, at.State.Draft, held)
 	if err != nil {
 		return nil, err
@@ -144,8 +150,18 @@ func (s *Server) prepared(ctx context.Context, caller adapter.Caller, name strin
 			return nil, fault.Invalid(fmt.Sprintf("discovered[%d]", i), "%s is no hidden location of the region", id).Because(diedrop.UnknownLocation)
 		}
 	}
-	_, err = diedrop.Decide(diedrop.Journey{}, start, &play.Dice{})
+	_, err = begin(start)
 	return p, err
+}
+
+// begin decides the beginning of play. What is wrong with the company is wrong at that field of the request.
+func begin(c diedrop.Start) ([]diedrop.Event, error) {
+	evs, err := diedrop.Decide(diedrop.Journey{}, c, &play.Dice{})
+	var r *play.Refusal
+	if errors.As(err, &r) && r.Field != "" && r.Field != "hex" && r.Field != "inside" {
+		return nil, play.Refuse(r.Code, "%s: %s", r.Field, r.Message).At("company")
+	}
+	return evs, err
 }
 
 // borrowed is what a journey holds of others.
@@ -313,7 +329,7 @@ func (s *Server) prepare(ctx context.Context, at journal.At[journey]) error {
 		return s.refuse(ctx, at, err)
 	}
 	err = s.take(ctx, at, stepStarted, true, func() (events, error) {
-		evs, err := diedrop.Decide(diedrop.Journey{}, start, &play.Dice{})
+		evs, err := begin(start)
 		if err != nil {
 			return nil, err
 		}

@@ -686,7 +686,7 @@ type StartJourneyRequest struct {
 	Hex *Hex `protobuf:"bytes,6,opt,name=hex,proto3,oneof" json:"hex,omitempty"`
 	// Services only: resource name of the expedition that the journey is part of.
 	Expedition string `protobuf:"bytes,7,opt,name=expedition,proto3" json:"expedition,omitempty"`
-	// GMs only: id of a location to begin in. Without a hex it is a crawl without a map.
+	// GMs only: id of a location to begin in. In a region of sites only, a site, without a hex.
 	Inside string `protobuf:"bytes,8,opt,name=inside,proto3" json:"inside,omitempty"`
 	// GMs only: hidden locations that are known from the beginning.
 	Discovered []string `protobuf:"bytes,9,rep,name=discovered,proto3" json:"discovered,omitempty"`
@@ -3713,6 +3713,233 @@ func (x *HarmResponse) GetOutcome() *Outcome {
 	return nil
 }
 
+// Request of Adjust.
+type AdjustRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name of the journey.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Resource name of the acting character; may be empty for a GM.
+	Character string `protobuf:"bytes,2,opt,name=character,proto3" json:"character,omitempty"`
+	// Why; everybody may read it.
+	Reason string `protobuf:"bytes,3,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Gold pieces.
+	Gold *int32 `protobuf:"varint,4,opt,name=gold,proto3,oneof" json:"gold,omitempty"`
+	// Whether they have a boat.
+	Boat *bool `protobuf:"varint,5,opt,name=boat,proto3,oneof" json:"boat,omitempty"`
+	// Whether they have a lantern.
+	Lantern *bool `protobuf:"varint,6,opt,name=lantern,proto3,oneof" json:"lantern,omitempty"`
+	// Food dice.
+	Food *Food `protobuf:"bytes,7,opt,name=food,proto3,oneof" json:"food,omitempty"`
+	// What burns; 0 sides puts it out.
+	Light *Light `protobuf:"bytes,8,opt,name=light,proto3,oneof" json:"light,omitempty"`
+	// Takes the company elsewhere.
+	Position *Position `protobuf:"bytes,9,opt,name=position,proto3,oneof" json:"position,omitempty"`
+	// Living members, each once.
+	Members []*MemberAdjustment `protobuf:"bytes,10,rep,name=members,proto3" json:"members,omitempty"`
+	// GMs only: stand in for whoever would have to give the command, for this reason; the journal keeps it.
+	OverrideReason string `protobuf:"bytes,12,opt,name=override_reason,json=overrideReason,proto3" json:"override_reason,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
+	// 1 to 128 printable ASCII characters; see the service comment.
+	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdjustRequest) Reset() {
+	*x = AdjustRequest{}
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdjustRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdjustRequest) ProtoMessage() {}
+
+func (x *AdjustRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdjustRequest.ProtoReflect.Descriptor instead.
+func (*AdjustRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *AdjustRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *AdjustRequest) GetCharacter() string {
+	if x != nil {
+		return x.Character
+	}
+	return ""
+}
+
+func (x *AdjustRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *AdjustRequest) GetGold() int32 {
+	if x != nil && x.Gold != nil {
+		return *x.Gold
+	}
+	return 0
+}
+
+func (x *AdjustRequest) GetBoat() bool {
+	if x != nil && x.Boat != nil {
+		return *x.Boat
+	}
+	return false
+}
+
+func (x *AdjustRequest) GetLantern() bool {
+	if x != nil && x.Lantern != nil {
+		return *x.Lantern
+	}
+	return false
+}
+
+func (x *AdjustRequest) GetFood() *Food {
+	if x != nil {
+		return x.Food
+	}
+	return nil
+}
+
+func (x *AdjustRequest) GetLight() *Light {
+	if x != nil {
+		return x.Light
+	}
+	return nil
+}
+
+func (x *AdjustRequest) GetPosition() *Position {
+	if x != nil {
+		return x.Position
+	}
+	return nil
+}
+
+func (x *AdjustRequest) GetMembers() []*MemberAdjustment {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
+func (x *AdjustRequest) GetOverrideReason() string {
+	if x != nil {
+		return x.OverrideReason
+	}
+	return ""
+}
+
+func (x *AdjustRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *AdjustRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// Response of Adjust.
+type AdjustResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where the command was journaled.
+	Record *v1.Record `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
+	// The journey after it.
+	Journey *Journey `protobuf:"bytes,2,opt,name=journey,proto3" json:"journey,omitempty"`
+	// What happened, in order.
+	Events []*JourneyEvent `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`
+	// What came of it at a glance.
+	Outcome       *Outcome `protobuf:"bytes,4,opt,name=outcome,proto3" json:"outcome,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdjustResponse) Reset() {
+	*x = AdjustResponse{}
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdjustResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdjustResponse) ProtoMessage() {}
+
+func (x *AdjustResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdjustResponse.ProtoReflect.Descriptor instead.
+func (*AdjustResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *AdjustResponse) GetRecord() *v1.Record {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+func (x *AdjustResponse) GetJourney() *Journey {
+	if x != nil {
+		return x.Journey
+	}
+	return nil
+}
+
+func (x *AdjustResponse) GetEvents() []*JourneyEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+func (x *AdjustResponse) GetOutcome() *Outcome {
+	if x != nil {
+		return x.Outcome
+	}
+	return nil
+}
+
 // Request of Rest.
 type RestRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3732,7 +3959,7 @@ type RestRequest struct {
 
 func (x *RestRequest) Reset() {
 	*x = RestRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[41]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3744,7 +3971,7 @@ func (x *RestRequest) String() string {
 func (*RestRequest) ProtoMessage() {}
 
 func (x *RestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[41]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3757,7 +3984,7 @@ func (x *RestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestRequest.ProtoReflect.Descriptor instead.
 func (*RestRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{41}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RestRequest) GetName() string {
@@ -3812,7 +4039,7 @@ type RestResponse struct {
 
 func (x *RestResponse) Reset() {
 	*x = RestResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[42]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3824,7 +4051,7 @@ func (x *RestResponse) String() string {
 func (*RestResponse) ProtoMessage() {}
 
 func (x *RestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[42]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3837,7 +4064,7 @@ func (x *RestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestResponse.ProtoReflect.Descriptor instead.
 func (*RestResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{42}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *RestResponse) GetRecord() *v1.Record {
@@ -3887,7 +4114,7 @@ type LongRestRequest struct {
 
 func (x *LongRestRequest) Reset() {
 	*x = LongRestRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[43]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3899,7 +4126,7 @@ func (x *LongRestRequest) String() string {
 func (*LongRestRequest) ProtoMessage() {}
 
 func (x *LongRestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[43]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3912,7 +4139,7 @@ func (x *LongRestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LongRestRequest.ProtoReflect.Descriptor instead.
 func (*LongRestRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{43}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *LongRestRequest) GetName() string {
@@ -3967,7 +4194,7 @@ type LongRestResponse struct {
 
 func (x *LongRestResponse) Reset() {
 	*x = LongRestResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[44]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3979,7 +4206,7 @@ func (x *LongRestResponse) String() string {
 func (*LongRestResponse) ProtoMessage() {}
 
 func (x *LongRestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[44]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3992,7 +4219,7 @@ func (x *LongRestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LongRestResponse.ProtoReflect.Descriptor instead.
 func (*LongRestResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{44}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *LongRestResponse) GetRecord() *v1.Record {
@@ -4044,7 +4271,7 @@ type LightRequest struct {
 
 func (x *LightRequest) Reset() {
 	*x = LightRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[45]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4056,7 +4283,7 @@ func (x *LightRequest) String() string {
 func (*LightRequest) ProtoMessage() {}
 
 func (x *LightRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[45]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4069,7 +4296,7 @@ func (x *LightRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LightRequest.ProtoReflect.Descriptor instead.
 func (*LightRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{45}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *LightRequest) GetName() string {
@@ -4131,7 +4358,7 @@ type LightResponse struct {
 
 func (x *LightResponse) Reset() {
 	*x = LightResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[46]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4143,7 +4370,7 @@ func (x *LightResponse) String() string {
 func (*LightResponse) ProtoMessage() {}
 
 func (x *LightResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[46]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4156,7 +4383,7 @@ func (x *LightResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LightResponse.ProtoReflect.Descriptor instead.
 func (*LightResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{46}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *LightResponse) GetRecord() *v1.Record {
@@ -4212,7 +4439,7 @@ type TakeTurnRequest struct {
 
 func (x *TakeTurnRequest) Reset() {
 	*x = TakeTurnRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[47]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4224,7 +4451,7 @@ func (x *TakeTurnRequest) String() string {
 func (*TakeTurnRequest) ProtoMessage() {}
 
 func (x *TakeTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[47]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4237,7 +4464,7 @@ func (x *TakeTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeTurnRequest.ProtoReflect.Descriptor instead.
 func (*TakeTurnRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{47}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *TakeTurnRequest) GetName() string {
@@ -4313,7 +4540,7 @@ type TakeTurnResponse struct {
 
 func (x *TakeTurnResponse) Reset() {
 	*x = TakeTurnResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[48]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4325,7 +4552,7 @@ func (x *TakeTurnResponse) String() string {
 func (*TakeTurnResponse) ProtoMessage() {}
 
 func (x *TakeTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[48]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4338,7 +4565,7 @@ func (x *TakeTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeTurnResponse.ProtoReflect.Descriptor instead.
 func (*TakeTurnResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{48}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *TakeTurnResponse) GetRecord() *v1.Record {
@@ -4390,7 +4617,7 @@ type RetreatRequest struct {
 
 func (x *RetreatRequest) Reset() {
 	*x = RetreatRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[49]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4402,7 +4629,7 @@ func (x *RetreatRequest) String() string {
 func (*RetreatRequest) ProtoMessage() {}
 
 func (x *RetreatRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[49]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4415,7 +4642,7 @@ func (x *RetreatRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetreatRequest.ProtoReflect.Descriptor instead.
 func (*RetreatRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{49}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *RetreatRequest) GetName() string {
@@ -4477,7 +4704,7 @@ type RetreatResponse struct {
 
 func (x *RetreatResponse) Reset() {
 	*x = RetreatResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[50]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4489,7 +4716,7 @@ func (x *RetreatResponse) String() string {
 func (*RetreatResponse) ProtoMessage() {}
 
 func (x *RetreatResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[50]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4502,7 +4729,7 @@ func (x *RetreatResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetreatResponse.ProtoReflect.Descriptor instead.
 func (*RetreatResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{50}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *RetreatResponse) GetRecord() *v1.Record {
@@ -4552,7 +4779,7 @@ type EndJourneyRequest struct {
 
 func (x *EndJourneyRequest) Reset() {
 	*x = EndJourneyRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[51]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4564,7 +4791,7 @@ func (x *EndJourneyRequest) String() string {
 func (*EndJourneyRequest) ProtoMessage() {}
 
 func (x *EndJourneyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[51]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4577,7 +4804,7 @@ func (x *EndJourneyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndJourneyRequest.ProtoReflect.Descriptor instead.
 func (*EndJourneyRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{51}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *EndJourneyRequest) GetName() string {
@@ -4630,7 +4857,7 @@ type EndJourneyResponse struct {
 
 func (x *EndJourneyResponse) Reset() {
 	*x = EndJourneyResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[52]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4642,7 +4869,7 @@ func (x *EndJourneyResponse) String() string {
 func (*EndJourneyResponse) ProtoMessage() {}
 
 func (x *EndJourneyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[52]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4655,7 +4882,7 @@ func (x *EndJourneyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndJourneyResponse.ProtoReflect.Descriptor instead.
 func (*EndJourneyResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{52}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *EndJourneyResponse) GetRecord() *v1.Record {
@@ -4698,7 +4925,7 @@ type AbandonJourneyRequest struct {
 
 func (x *AbandonJourneyRequest) Reset() {
 	*x = AbandonJourneyRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[53]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4710,7 +4937,7 @@ func (x *AbandonJourneyRequest) String() string {
 func (*AbandonJourneyRequest) ProtoMessage() {}
 
 func (x *AbandonJourneyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[53]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4723,7 +4950,7 @@ func (x *AbandonJourneyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbandonJourneyRequest.ProtoReflect.Descriptor instead.
 func (*AbandonJourneyRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{53}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *AbandonJourneyRequest) GetName() string {
@@ -4776,7 +5003,7 @@ type AbandonJourneyResponse struct {
 
 func (x *AbandonJourneyResponse) Reset() {
 	*x = AbandonJourneyResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[54]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4788,7 +5015,7 @@ func (x *AbandonJourneyResponse) String() string {
 func (*AbandonJourneyResponse) ProtoMessage() {}
 
 func (x *AbandonJourneyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[54]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4801,7 +5028,7 @@ func (x *AbandonJourneyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbandonJourneyResponse.ProtoReflect.Descriptor instead.
 func (*AbandonJourneyResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{54}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *AbandonJourneyResponse) GetRecord() *v1.Record {
@@ -4854,7 +5081,7 @@ type Newcomer struct {
 
 func (x *Newcomer) Reset() {
 	*x = Newcomer{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[55]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4866,7 +5093,7 @@ func (x *Newcomer) String() string {
 func (*Newcomer) ProtoMessage() {}
 
 func (x *Newcomer) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[55]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4879,7 +5106,7 @@ func (x *Newcomer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Newcomer.ProtoReflect.Descriptor instead.
 func (*Newcomer) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{55}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *Newcomer) GetName() string {
@@ -4948,6 +5175,152 @@ func (x *Newcomer) GetTorches() int32 {
 func (x *Newcomer) GetOil() int32 {
 	if x != nil {
 		return x.Oil
+	}
+	return 0
+}
+
+// Food is a choice of food dice.
+type Food struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Sides of the dice, the oldest first; empty: out of food.
+	Dice          []int32 `protobuf:"varint,1,rep,packed,name=dice,proto3" json:"dice,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Food) Reset() {
+	*x = Food{}
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[58]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Food) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Food) ProtoMessage() {}
+
+func (x *Food) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[58]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Food.ProtoReflect.Descriptor instead.
+func (*Food) Descriptor() ([]byte, []int) {
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{58}
+}
+
+func (x *Food) GetDice() []int32 {
+	if x != nil {
+		return x.Dice
+	}
+	return nil
+}
+
+// MemberAdjustment sets fields of a living member. What is absent stays.
+type MemberAdjustment struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Who.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Hit points, up to the member's maximum.
+	Hp *int32 `protobuf:"varint,2,opt,name=hp,proto3,oneof" json:"hp,omitempty"`
+	// Strength, up to the member's maximum; 0 is death.
+	Str *int32 `protobuf:"varint,3,opt,name=str,proto3,oneof" json:"str,omitempty"`
+	// Slots filled with gear.
+	Gear *int32 `protobuf:"varint,4,opt,name=gear,proto3,oneof" json:"gear,omitempty"`
+	// Slots filled with Fatigue.
+	Fatigue *int32 `protobuf:"varint,5,opt,name=fatigue,proto3,oneof" json:"fatigue,omitempty"`
+	// Spare torches carried.
+	Torches *int32 `protobuf:"varint,6,opt,name=torches,proto3,oneof" json:"torches,omitempty"`
+	// Flasks of oil carried.
+	Oil           *int32 `protobuf:"varint,7,opt,name=oil,proto3,oneof" json:"oil,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *MemberAdjustment) Reset() {
+	*x = MemberAdjustment{}
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[59]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *MemberAdjustment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*MemberAdjustment) ProtoMessage() {}
+
+func (x *MemberAdjustment) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[59]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use MemberAdjustment.ProtoReflect.Descriptor instead.
+func (*MemberAdjustment) Descriptor() ([]byte, []int) {
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{59}
+}
+
+func (x *MemberAdjustment) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *MemberAdjustment) GetHp() int32 {
+	if x != nil && x.Hp != nil {
+		return *x.Hp
+	}
+	return 0
+}
+
+func (x *MemberAdjustment) GetStr() int32 {
+	if x != nil && x.Str != nil {
+		return *x.Str
+	}
+	return 0
+}
+
+func (x *MemberAdjustment) GetGear() int32 {
+	if x != nil && x.Gear != nil {
+		return *x.Gear
+	}
+	return 0
+}
+
+func (x *MemberAdjustment) GetFatigue() int32 {
+	if x != nil && x.Fatigue != nil {
+		return *x.Fatigue
+	}
+	return 0
+}
+
+func (x *MemberAdjustment) GetTorches() int32 {
+	if x != nil && x.Torches != nil {
+		return *x.Torches
+	}
+	return 0
+}
+
+func (x *MemberAdjustment) GetOil() int32 {
+	if x != nil && x.Oil != nil {
+		return *x.Oil
 	}
 	return 0
 }
@@ -5303,6 +5676,35 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
 	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
 	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\x125\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\x83\x06\n" +
+	"\rAdjustRequest\x12R\n" +
+	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/journeys/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
+	"\tcharacter\x18\x02 \x01(\tB@\xbaH=\xd8\x01\x01r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x12%\n" +
+	"\x06reason\x18\x03 \x01(\tB\r\xe0A\x02\xbaH\ar\x05\x10\x01\x18\xf4\x03R\x06reason\x12&\n" +
+	"\x04gold\x18\x04 \x01(\x05B\r\xbaH\n" +
+	"\x1a\b\x18\x80\x94\xeb\xdc\x03(\x00H\x00R\x04gold\x88\x01\x01\x12\x17\n" +
+	"\x04boat\x18\x05 \x01(\bH\x01R\x04boat\x88\x01\x01\x12\x1d\n" +
+	"\alantern\x18\x06 \x01(\bH\x02R\alantern\x88\x01\x01\x121\n" +
+	"\x04food\x18\a \x01(\v2\x18.wayfarer.travel.v1.FoodH\x03R\x04food\x88\x01\x01\x124\n" +
+	"\x05light\x18\b \x01(\v2\x19.wayfarer.travel.v1.LightH\x04R\x05light\x88\x01\x01\x12=\n" +
+	"\bposition\x18\t \x01(\v2\x1c.wayfarer.travel.v1.PositionH\x05R\bposition\x88\x01\x01\x12H\n" +
+	"\amembers\x18\n" +
+	" \x03(\v2$.wayfarer.travel.v1.MemberAdjustmentB\b\xbaH\x05\x92\x01\x02\x102R\amembers\x121\n" +
+	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12\x1b\n" +
+	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
+	"\n" +
+	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestIdB\a\n" +
+	"\x05_goldB\a\n" +
+	"\x05_boatB\n" +
+	"\n" +
+	"\b_lanternB\a\n" +
+	"\x05_foodB\b\n" +
+	"\x06_lightB\v\n" +
+	"\t_position\"\xea\x01\n" +
+	"\x0eAdjustResponse\x120\n" +
+	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
+	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
+	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\x125\n" +
 	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xca\x02\n" +
 	"\vRestRequest\x12R\n" +
 	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/journeys/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
@@ -5415,7 +5817,31 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\a_hp_maxB\n" +
 	"\n" +
 	"\b_str_maxB\v\n" +
-	"\t_capacity2\xc6\x1d\n" +
+	"\t_capacity\"$\n" +
+	"\x04Food\x12\x1c\n" +
+	"\x04dice\x18\x01 \x03(\x05B\b\xbaH\x05\x92\x01\x02\x10\x04R\x04dice\"\xce\x02\n" +
+	"\x10MemberAdjustment\x12 \n" +
+	"\x04name\x18\x01 \x01(\tB\f\xe0A\x02\xbaH\x06r\x04\x10\x01\x18PR\x04name\x12\x1f\n" +
+	"\x02hp\x18\x02 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00H\x00R\x02hp\x88\x01\x01\x12!\n" +
+	"\x03str\x18\x03 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00H\x01R\x03str\x88\x01\x01\x12#\n" +
+	"\x04gear\x18\x04 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00H\x02R\x04gear\x88\x01\x01\x12)\n" +
+	"\afatigue\x18\x05 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00H\x03R\afatigue\x88\x01\x01\x12)\n" +
+	"\atorches\x18\x06 \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00H\x04R\atorches\x88\x01\x01\x12!\n" +
+	"\x03oil\x18\a \x01(\x05B\n" +
+	"\xbaH\a\x1a\x05\x18\xe8\a(\x00H\x05R\x03oil\x88\x01\x01B\x05\n" +
+	"\x03_hpB\x06\n" +
+	"\x04_strB\a\n" +
+	"\x05_gearB\n" +
+	"\n" +
+	"\b_fatigueB\n" +
+	"\n" +
+	"\b_torchesB\x06\n" +
+	"\x04_oil2\xcd\x1e\n" +
 	"\x0eJourneyService\x12\x8f\x01\n" +
 	"\fStartJourney\x12'.wayfarer.travel.v1.StartJourneyRequest\x1a(.wayfarer.travel.v1.StartJourneyResponse\",\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/{parent=campaigns/*}/journeys\x12\x8f\x01\n" +
 	"\n" +
@@ -5437,7 +5863,8 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\n" +
 	"Distribute\x12%.wayfarer.travel.v1.DistributeRequest\x1a&.wayfarer.travel.v1.DistributeResponse\"7\x82\xd3\xe4\x93\x021:\x01*\",/v1/{name=campaigns/*/journeys/*}:distribute\x12|\n" +
 	"\x04Loot\x12\x1f.wayfarer.travel.v1.LootRequest\x1a .wayfarer.travel.v1.LootResponse\"1\x82\xd3\xe4\x93\x02+:\x01*\"&/v1/{name=campaigns/*/journeys/*}:loot\x12|\n" +
-	"\x04Harm\x12\x1f.wayfarer.travel.v1.HarmRequest\x1a .wayfarer.travel.v1.HarmResponse\"1\x82\xd3\xe4\x93\x02+:\x01*\"&/v1/{name=campaigns/*/journeys/*}:harm\x12|\n" +
+	"\x04Harm\x12\x1f.wayfarer.travel.v1.HarmRequest\x1a .wayfarer.travel.v1.HarmResponse\"1\x82\xd3\xe4\x93\x02+:\x01*\"&/v1/{name=campaigns/*/journeys/*}:harm\x12\x84\x01\n" +
+	"\x06Adjust\x12!.wayfarer.travel.v1.AdjustRequest\x1a\".wayfarer.travel.v1.AdjustResponse\"3\x82\xd3\xe4\x93\x02-:\x01*\"(/v1/{name=campaigns/*/journeys/*}:adjust\x12|\n" +
 	"\x04Rest\x12\x1f.wayfarer.travel.v1.RestRequest\x1a .wayfarer.travel.v1.RestResponse\"1\x82\xd3\xe4\x93\x02+:\x01*\"&/v1/{name=campaigns/*/journeys/*}:rest\x12\x8c\x01\n" +
 	"\bLongRest\x12#.wayfarer.travel.v1.LongRestRequest\x1a$.wayfarer.travel.v1.LongRestResponse\"5\x82\xd3\xe4\x93\x02/:\x01*\"*/v1/{name=campaigns/*/journeys/*}:longRest\x12\x80\x01\n" +
 	"\x05Light\x12 .wayfarer.travel.v1.LightRequest\x1a!.wayfarer.travel.v1.LightResponse\"2\x82\xd3\xe4\x93\x02,:\x01*\"'/v1/{name=campaigns/*/journeys/*}:light\x12\x8c\x01\n" +
@@ -5460,7 +5887,7 @@ func file_wayfarer_travel_v1_journey_proto_rawDescGZIP() []byte {
 }
 
 var file_wayfarer_travel_v1_journey_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_wayfarer_travel_v1_journey_proto_msgTypes = make([]protoimpl.MessageInfo, 57)
+var file_wayfarer_travel_v1_journey_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
 var file_wayfarer_travel_v1_journey_proto_goTypes = []any{
 	(Journey_Phase)(0),             // 0: wayfarer.travel.v1.Journey.Phase
 	(*Journey)(nil),                // 1: wayfarer.travel.v1.Journey
@@ -5504,203 +5931,218 @@ var file_wayfarer_travel_v1_journey_proto_goTypes = []any{
 	(*LootResponse)(nil),           // 39: wayfarer.travel.v1.LootResponse
 	(*HarmRequest)(nil),            // 40: wayfarer.travel.v1.HarmRequest
 	(*HarmResponse)(nil),           // 41: wayfarer.travel.v1.HarmResponse
-	(*RestRequest)(nil),            // 42: wayfarer.travel.v1.RestRequest
-	(*RestResponse)(nil),           // 43: wayfarer.travel.v1.RestResponse
-	(*LongRestRequest)(nil),        // 44: wayfarer.travel.v1.LongRestRequest
-	(*LongRestResponse)(nil),       // 45: wayfarer.travel.v1.LongRestResponse
-	(*LightRequest)(nil),           // 46: wayfarer.travel.v1.LightRequest
-	(*LightResponse)(nil),          // 47: wayfarer.travel.v1.LightResponse
-	(*TakeTurnRequest)(nil),        // 48: wayfarer.travel.v1.TakeTurnRequest
-	(*TakeTurnResponse)(nil),       // 49: wayfarer.travel.v1.TakeTurnResponse
-	(*RetreatRequest)(nil),         // 50: wayfarer.travel.v1.RetreatRequest
-	(*RetreatResponse)(nil),        // 51: wayfarer.travel.v1.RetreatResponse
-	(*EndJourneyRequest)(nil),      // 52: wayfarer.travel.v1.EndJourneyRequest
-	(*EndJourneyResponse)(nil),     // 53: wayfarer.travel.v1.EndJourneyResponse
-	(*AbandonJourneyRequest)(nil),  // 54: wayfarer.travel.v1.AbandonJourneyRequest
-	(*AbandonJourneyResponse)(nil), // 55: wayfarer.travel.v1.AbandonJourneyResponse
-	(*Newcomer)(nil),               // 56: wayfarer.travel.v1.Newcomer
-	nil,                            // 57: wayfarer.travel.v1.DistributeRequest.FoodSlotsEntry
-	(*Hex)(nil),                    // 58: wayfarer.travel.v1.Hex
-	(*Light)(nil),                  // 59: wayfarer.travel.v1.Light
-	(*Member)(nil),                 // 60: wayfarer.travel.v1.Member
-	(*Load)(nil),                   // 61: wayfarer.travel.v1.Load
-	(*Encounter)(nil),              // 62: wayfarer.travel.v1.Encounter
-	(*Location)(nil),               // 63: wayfarer.travel.v1.Location
-	(*StartRefusal)(nil),           // 64: wayfarer.travel.v1.StartRefusal
-	(*timestamppb.Timestamp)(nil),  // 65: google.protobuf.Timestamp
-	(*UsageCheck)(nil),             // 66: wayfarer.travel.v1.UsageCheck
-	(*structpb.Struct)(nil),        // 67: google.protobuf.Struct
-	(*v1.Record)(nil),              // 68: wayfarer.type.v1.Record
-	(*JourneyEvent)(nil),           // 69: wayfarer.travel.v1.JourneyEvent
+	(*AdjustRequest)(nil),          // 42: wayfarer.travel.v1.AdjustRequest
+	(*AdjustResponse)(nil),         // 43: wayfarer.travel.v1.AdjustResponse
+	(*RestRequest)(nil),            // 44: wayfarer.travel.v1.RestRequest
+	(*RestResponse)(nil),           // 45: wayfarer.travel.v1.RestResponse
+	(*LongRestRequest)(nil),        // 46: wayfarer.travel.v1.LongRestRequest
+	(*LongRestResponse)(nil),       // 47: wayfarer.travel.v1.LongRestResponse
+	(*LightRequest)(nil),           // 48: wayfarer.travel.v1.LightRequest
+	(*LightResponse)(nil),          // 49: wayfarer.travel.v1.LightResponse
+	(*TakeTurnRequest)(nil),        // 50: wayfarer.travel.v1.TakeTurnRequest
+	(*TakeTurnResponse)(nil),       // 51: wayfarer.travel.v1.TakeTurnResponse
+	(*RetreatRequest)(nil),         // 52: wayfarer.travel.v1.RetreatRequest
+	(*RetreatResponse)(nil),        // 53: wayfarer.travel.v1.RetreatResponse
+	(*EndJourneyRequest)(nil),      // 54: wayfarer.travel.v1.EndJourneyRequest
+	(*EndJourneyResponse)(nil),     // 55: wayfarer.travel.v1.EndJourneyResponse
+	(*AbandonJourneyRequest)(nil),  // 56: wayfarer.travel.v1.AbandonJourneyRequest
+	(*AbandonJourneyResponse)(nil), // 57: wayfarer.travel.v1.AbandonJourneyResponse
+	(*Newcomer)(nil),               // 58: wayfarer.travel.v1.Newcomer
+	(*Food)(nil),                   // 59: wayfarer.travel.v1.Food
+	(*MemberAdjustment)(nil),       // 60: wayfarer.travel.v1.MemberAdjustment
+	nil,                            // 61: wayfarer.travel.v1.DistributeRequest.FoodSlotsEntry
+	(*Hex)(nil),                    // 62: wayfarer.travel.v1.Hex
+	(*Light)(nil),                  // 63: wayfarer.travel.v1.Light
+	(*Member)(nil),                 // 64: wayfarer.travel.v1.Member
+	(*Load)(nil),                   // 65: wayfarer.travel.v1.Load
+	(*Encounter)(nil),              // 66: wayfarer.travel.v1.Encounter
+	(*Location)(nil),               // 67: wayfarer.travel.v1.Location
+	(*StartRefusal)(nil),           // 68: wayfarer.travel.v1.StartRefusal
+	(*timestamppb.Timestamp)(nil),  // 69: google.protobuf.Timestamp
+	(*UsageCheck)(nil),             // 70: wayfarer.travel.v1.UsageCheck
+	(*structpb.Struct)(nil),        // 71: google.protobuf.Struct
+	(*v1.Record)(nil),              // 72: wayfarer.type.v1.Record
+	(*JourneyEvent)(nil),           // 73: wayfarer.travel.v1.JourneyEvent
+	(*Position)(nil),               // 74: wayfarer.travel.v1.Position
 }
 var file_wayfarer_travel_v1_journey_proto_depIdxs = []int32{
 	0,   // 0: wayfarer.travel.v1.Journey.phase:type_name -> wayfarer.travel.v1.Journey.Phase
-	58,  // 1: wayfarer.travel.v1.Journey.hex:type_name -> wayfarer.travel.v1.Hex
-	59,  // 2: wayfarer.travel.v1.Journey.light:type_name -> wayfarer.travel.v1.Light
-	60,  // 3: wayfarer.travel.v1.Journey.members:type_name -> wayfarer.travel.v1.Member
-	61,  // 4: wayfarer.travel.v1.Journey.cargo:type_name -> wayfarer.travel.v1.Load
-	62,  // 5: wayfarer.travel.v1.Journey.encounter:type_name -> wayfarer.travel.v1.Encounter
-	63,  // 6: wayfarer.travel.v1.Journey.discovered_locations:type_name -> wayfarer.travel.v1.Location
-	64,  // 7: wayfarer.travel.v1.Journey.refusal:type_name -> wayfarer.travel.v1.StartRefusal
-	65,  // 8: wayfarer.travel.v1.Journey.create_time:type_name -> google.protobuf.Timestamp
-	65,  // 9: wayfarer.travel.v1.Journey.update_time:type_name -> google.protobuf.Timestamp
-	66,  // 10: wayfarer.travel.v1.Outcome.usage:type_name -> wayfarer.travel.v1.UsageCheck
+	62,  // 1: wayfarer.travel.v1.Journey.hex:type_name -> wayfarer.travel.v1.Hex
+	63,  // 2: wayfarer.travel.v1.Journey.light:type_name -> wayfarer.travel.v1.Light
+	64,  // 3: wayfarer.travel.v1.Journey.members:type_name -> wayfarer.travel.v1.Member
+	65,  // 4: wayfarer.travel.v1.Journey.cargo:type_name -> wayfarer.travel.v1.Load
+	66,  // 5: wayfarer.travel.v1.Journey.encounter:type_name -> wayfarer.travel.v1.Encounter
+	67,  // 6: wayfarer.travel.v1.Journey.discovered_locations:type_name -> wayfarer.travel.v1.Location
+	68,  // 7: wayfarer.travel.v1.Journey.refusal:type_name -> wayfarer.travel.v1.StartRefusal
+	69,  // 8: wayfarer.travel.v1.Journey.create_time:type_name -> google.protobuf.Timestamp
+	69,  // 9: wayfarer.travel.v1.Journey.update_time:type_name -> google.protobuf.Timestamp
+	70,  // 10: wayfarer.travel.v1.Outcome.usage:type_name -> wayfarer.travel.v1.UsageCheck
 	3,   // 11: wayfarer.travel.v1.Outcome.light:type_name -> wayfarer.travel.v1.LightRoll
-	58,  // 12: wayfarer.travel.v1.StartJourneyRequest.hex:type_name -> wayfarer.travel.v1.Hex
-	67,  // 13: wayfarer.travel.v1.StartJourneyRequest.params:type_name -> google.protobuf.Struct
-	68,  // 14: wayfarer.travel.v1.StartJourneyResponse.record:type_name -> wayfarer.type.v1.Record
+	62,  // 12: wayfarer.travel.v1.StartJourneyRequest.hex:type_name -> wayfarer.travel.v1.Hex
+	71,  // 13: wayfarer.travel.v1.StartJourneyRequest.params:type_name -> google.protobuf.Struct
+	72,  // 14: wayfarer.travel.v1.StartJourneyResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 15: wayfarer.travel.v1.StartJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 16: wayfarer.travel.v1.StartJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	73,  // 16: wayfarer.travel.v1.StartJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	1,   // 17: wayfarer.travel.v1.GetJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
 	1,   // 18: wayfarer.travel.v1.ListJourneysResponse.journeys:type_name -> wayfarer.travel.v1.Journey
-	68,  // 19: wayfarer.travel.v1.WatchJourneyResponse.record:type_name -> wayfarer.type.v1.Record
-	69,  // 20: wayfarer.travel.v1.WatchJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	58,  // 21: wayfarer.travel.v1.MoveRequest.to:type_name -> wayfarer.travel.v1.Hex
-	68,  // 22: wayfarer.travel.v1.MoveResponse.record:type_name -> wayfarer.type.v1.Record
+	72,  // 19: wayfarer.travel.v1.WatchJourneyResponse.record:type_name -> wayfarer.type.v1.Record
+	73,  // 20: wayfarer.travel.v1.WatchJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	62,  // 21: wayfarer.travel.v1.MoveRequest.to:type_name -> wayfarer.travel.v1.Hex
+	72,  // 22: wayfarer.travel.v1.MoveResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 23: wayfarer.travel.v1.MoveResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 24: wayfarer.travel.v1.MoveResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	73,  // 24: wayfarer.travel.v1.MoveResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 25: wayfarer.travel.v1.MoveResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	68,  // 26: wayfarer.travel.v1.SearchResponse.record:type_name -> wayfarer.type.v1.Record
+	72,  // 26: wayfarer.travel.v1.SearchResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 27: wayfarer.travel.v1.SearchResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 28: wayfarer.travel.v1.SearchResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	73,  // 28: wayfarer.travel.v1.SearchResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 29: wayfarer.travel.v1.SearchResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	68,  // 30: wayfarer.travel.v1.ForageResponse.record:type_name -> wayfarer.type.v1.Record
+	72,  // 30: wayfarer.travel.v1.ForageResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 31: wayfarer.travel.v1.ForageResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 32: wayfarer.travel.v1.ForageResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	73,  // 32: wayfarer.travel.v1.ForageResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 33: wayfarer.travel.v1.ForageResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	68,  // 34: wayfarer.travel.v1.PrepareRemainsResponse.record:type_name -> wayfarer.type.v1.Record
+	72,  // 34: wayfarer.travel.v1.PrepareRemainsResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 35: wayfarer.travel.v1.PrepareRemainsResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 36: wayfarer.travel.v1.PrepareRemainsResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	73,  // 36: wayfarer.travel.v1.PrepareRemainsResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 37: wayfarer.travel.v1.PrepareRemainsResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	68,  // 38: wayfarer.travel.v1.EnterLocationResponse.record:type_name -> wayfarer.type.v1.Record
+	72,  // 38: wayfarer.travel.v1.EnterLocationResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 39: wayfarer.travel.v1.EnterLocationResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 40: wayfarer.travel.v1.EnterLocationResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	73,  // 40: wayfarer.travel.v1.EnterLocationResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 41: wayfarer.travel.v1.EnterLocationResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	68,  // 42: wayfarer.travel.v1.LeaveLocationResponse.record:type_name -> wayfarer.type.v1.Record
+	72,  // 42: wayfarer.travel.v1.LeaveLocationResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 43: wayfarer.travel.v1.LeaveLocationResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 44: wayfarer.travel.v1.LeaveLocationResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	73,  // 44: wayfarer.travel.v1.LeaveLocationResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 45: wayfarer.travel.v1.LeaveLocationResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	68,  // 46: wayfarer.travel.v1.BuyFoodResponse.record:type_name -> wayfarer.type.v1.Record
+	72,  // 46: wayfarer.travel.v1.BuyFoodResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 47: wayfarer.travel.v1.BuyFoodResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 48: wayfarer.travel.v1.BuyFoodResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	73,  // 48: wayfarer.travel.v1.BuyFoodResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 49: wayfarer.travel.v1.BuyFoodResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	68,  // 50: wayfarer.travel.v1.BuyGearResponse.record:type_name -> wayfarer.type.v1.Record
+	72,  // 50: wayfarer.travel.v1.BuyGearResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 51: wayfarer.travel.v1.BuyGearResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 52: wayfarer.travel.v1.BuyGearResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	73,  // 52: wayfarer.travel.v1.BuyGearResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 53: wayfarer.travel.v1.BuyGearResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	56,  // 54: wayfarer.travel.v1.AddMemberRequest.member:type_name -> wayfarer.travel.v1.Newcomer
-	68,  // 55: wayfarer.travel.v1.AddMemberResponse.record:type_name -> wayfarer.type.v1.Record
+	58,  // 54: wayfarer.travel.v1.AddMemberRequest.member:type_name -> wayfarer.travel.v1.Newcomer
+	72,  // 55: wayfarer.travel.v1.AddMemberResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 56: wayfarer.travel.v1.AddMemberResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 57: wayfarer.travel.v1.AddMemberResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	73,  // 57: wayfarer.travel.v1.AddMemberResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 58: wayfarer.travel.v1.AddMemberResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	68,  // 59: wayfarer.travel.v1.RemoveMemberResponse.record:type_name -> wayfarer.type.v1.Record
+	72,  // 59: wayfarer.travel.v1.RemoveMemberResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 60: wayfarer.travel.v1.RemoveMemberResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 61: wayfarer.travel.v1.RemoveMemberResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	73,  // 61: wayfarer.travel.v1.RemoveMemberResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 62: wayfarer.travel.v1.RemoveMemberResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	68,  // 63: wayfarer.travel.v1.SellRemainsResponse.record:type_name -> wayfarer.type.v1.Record
+	72,  // 63: wayfarer.travel.v1.SellRemainsResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 64: wayfarer.travel.v1.SellRemainsResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 65: wayfarer.travel.v1.SellRemainsResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	73,  // 65: wayfarer.travel.v1.SellRemainsResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 66: wayfarer.travel.v1.SellRemainsResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	68,  // 67: wayfarer.travel.v1.FreeFoodSlotsResponse.record:type_name -> wayfarer.type.v1.Record
+	72,  // 67: wayfarer.travel.v1.FreeFoodSlotsResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 68: wayfarer.travel.v1.FreeFoodSlotsResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 69: wayfarer.travel.v1.FreeFoodSlotsResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	73,  // 69: wayfarer.travel.v1.FreeFoodSlotsResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 70: wayfarer.travel.v1.FreeFoodSlotsResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	57,  // 71: wayfarer.travel.v1.DistributeRequest.food_slots:type_name -> wayfarer.travel.v1.DistributeRequest.FoodSlotsEntry
-	68,  // 72: wayfarer.travel.v1.DistributeResponse.record:type_name -> wayfarer.type.v1.Record
+	61,  // 71: wayfarer.travel.v1.DistributeRequest.food_slots:type_name -> wayfarer.travel.v1.DistributeRequest.FoodSlotsEntry
+	72,  // 72: wayfarer.travel.v1.DistributeResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 73: wayfarer.travel.v1.DistributeResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 74: wayfarer.travel.v1.DistributeResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	73,  // 74: wayfarer.travel.v1.DistributeResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 75: wayfarer.travel.v1.DistributeResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	68,  // 76: wayfarer.travel.v1.LootResponse.record:type_name -> wayfarer.type.v1.Record
+	72,  // 76: wayfarer.travel.v1.LootResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 77: wayfarer.travel.v1.LootResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 78: wayfarer.travel.v1.LootResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	73,  // 78: wayfarer.travel.v1.LootResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 79: wayfarer.travel.v1.LootResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	68,  // 80: wayfarer.travel.v1.HarmResponse.record:type_name -> wayfarer.type.v1.Record
+	72,  // 80: wayfarer.travel.v1.HarmResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 81: wayfarer.travel.v1.HarmResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 82: wayfarer.travel.v1.HarmResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	73,  // 82: wayfarer.travel.v1.HarmResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 83: wayfarer.travel.v1.HarmResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	68,  // 84: wayfarer.travel.v1.RestResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 85: wayfarer.travel.v1.RestResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 86: wayfarer.travel.v1.RestResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 87: wayfarer.travel.v1.RestResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	68,  // 88: wayfarer.travel.v1.LongRestResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 89: wayfarer.travel.v1.LongRestResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 90: wayfarer.travel.v1.LongRestResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 91: wayfarer.travel.v1.LongRestResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	68,  // 92: wayfarer.travel.v1.LightResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 93: wayfarer.travel.v1.LightResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 94: wayfarer.travel.v1.LightResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 95: wayfarer.travel.v1.LightResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	68,  // 96: wayfarer.travel.v1.TakeTurnResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 97: wayfarer.travel.v1.TakeTurnResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 98: wayfarer.travel.v1.TakeTurnResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 99: wayfarer.travel.v1.TakeTurnResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	68,  // 100: wayfarer.travel.v1.RetreatResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 101: wayfarer.travel.v1.RetreatResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 102: wayfarer.travel.v1.RetreatResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 103: wayfarer.travel.v1.RetreatResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	68,  // 104: wayfarer.travel.v1.EndJourneyResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 105: wayfarer.travel.v1.EndJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 106: wayfarer.travel.v1.EndJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	68,  // 107: wayfarer.travel.v1.AbandonJourneyResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 108: wayfarer.travel.v1.AbandonJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	69,  // 109: wayfarer.travel.v1.AbandonJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	4,   // 110: wayfarer.travel.v1.JourneyService.StartJourney:input_type -> wayfarer.travel.v1.StartJourneyRequest
-	6,   // 111: wayfarer.travel.v1.JourneyService.GetJourney:input_type -> wayfarer.travel.v1.GetJourneyRequest
-	8,   // 112: wayfarer.travel.v1.JourneyService.ListJourneys:input_type -> wayfarer.travel.v1.ListJourneysRequest
-	10,  // 113: wayfarer.travel.v1.JourneyService.WatchJourney:input_type -> wayfarer.travel.v1.WatchJourneyRequest
-	12,  // 114: wayfarer.travel.v1.JourneyService.Move:input_type -> wayfarer.travel.v1.MoveRequest
-	14,  // 115: wayfarer.travel.v1.JourneyService.Search:input_type -> wayfarer.travel.v1.SearchRequest
-	16,  // 116: wayfarer.travel.v1.JourneyService.Forage:input_type -> wayfarer.travel.v1.ForageRequest
-	18,  // 117: wayfarer.travel.v1.JourneyService.PrepareRemains:input_type -> wayfarer.travel.v1.PrepareRemainsRequest
-	20,  // 118: wayfarer.travel.v1.JourneyService.EnterLocation:input_type -> wayfarer.travel.v1.EnterLocationRequest
-	22,  // 119: wayfarer.travel.v1.JourneyService.LeaveLocation:input_type -> wayfarer.travel.v1.LeaveLocationRequest
-	24,  // 120: wayfarer.travel.v1.JourneyService.BuyFood:input_type -> wayfarer.travel.v1.BuyFoodRequest
-	26,  // 121: wayfarer.travel.v1.JourneyService.BuyGear:input_type -> wayfarer.travel.v1.BuyGearRequest
-	28,  // 122: wayfarer.travel.v1.JourneyService.AddMember:input_type -> wayfarer.travel.v1.AddMemberRequest
-	30,  // 123: wayfarer.travel.v1.JourneyService.RemoveMember:input_type -> wayfarer.travel.v1.RemoveMemberRequest
-	32,  // 124: wayfarer.travel.v1.JourneyService.SellRemains:input_type -> wayfarer.travel.v1.SellRemainsRequest
-	34,  // 125: wayfarer.travel.v1.JourneyService.FreeFoodSlots:input_type -> wayfarer.travel.v1.FreeFoodSlotsRequest
-	36,  // 126: wayfarer.travel.v1.JourneyService.Distribute:input_type -> wayfarer.travel.v1.DistributeRequest
-	38,  // 127: wayfarer.travel.v1.JourneyService.Loot:input_type -> wayfarer.travel.v1.LootRequest
-	40,  // 128: wayfarer.travel.v1.JourneyService.Harm:input_type -> wayfarer.travel.v1.HarmRequest
-	42,  // 129: wayfarer.travel.v1.JourneyService.Rest:input_type -> wayfarer.travel.v1.RestRequest
-	44,  // 130: wayfarer.travel.v1.JourneyService.LongRest:input_type -> wayfarer.travel.v1.LongRestRequest
-	46,  // 131: wayfarer.travel.v1.JourneyService.Light:input_type -> wayfarer.travel.v1.LightRequest
-	48,  // 132: wayfarer.travel.v1.JourneyService.TakeTurn:input_type -> wayfarer.travel.v1.TakeTurnRequest
-	50,  // 133: wayfarer.travel.v1.JourneyService.Retreat:input_type -> wayfarer.travel.v1.RetreatRequest
-	52,  // 134: wayfarer.travel.v1.JourneyService.EndJourney:input_type -> wayfarer.travel.v1.EndJourneyRequest
-	54,  // 135: wayfarer.travel.v1.JourneyService.AbandonJourney:input_type -> wayfarer.travel.v1.AbandonJourneyRequest
-	5,   // 136: wayfarer.travel.v1.JourneyService.StartJourney:output_type -> wayfarer.travel.v1.StartJourneyResponse
-	7,   // 137: wayfarer.travel.v1.JourneyService.GetJourney:output_type -> wayfarer.travel.v1.GetJourneyResponse
-	9,   // 138: wayfarer.travel.v1.JourneyService.ListJourneys:output_type -> wayfarer.travel.v1.ListJourneysResponse
-	11,  // 139: wayfarer.travel.v1.JourneyService.WatchJourney:output_type -> wayfarer.travel.v1.WatchJourneyResponse
-	13,  // 140: wayfarer.travel.v1.JourneyService.Move:output_type -> wayfarer.travel.v1.MoveResponse
-	15,  // 141: wayfarer.travel.v1.JourneyService.Search:output_type -> wayfarer.travel.v1.SearchResponse
-	17,  // 142: wayfarer.travel.v1.JourneyService.Forage:output_type -> wayfarer.travel.v1.ForageResponse
-	19,  // 143: wayfarer.travel.v1.JourneyService.PrepareRemains:output_type -> wayfarer.travel.v1.PrepareRemainsResponse
-	21,  // 144: wayfarer.travel.v1.JourneyService.EnterLocation:output_type -> wayfarer.travel.v1.EnterLocationResponse
-	23,  // 145: wayfarer.travel.v1.JourneyService.LeaveLocation:output_type -> wayfarer.travel.v1.LeaveLocationResponse
-	25,  // 146: wayfarer.travel.v1.JourneyService.BuyFood:output_type -> wayfarer.travel.v1.BuyFoodResponse
-	27,  // 147: wayfarer.travel.v1.JourneyService.BuyGear:output_type -> wayfarer.travel.v1.BuyGearResponse
-	29,  // 148: wayfarer.travel.v1.JourneyService.AddMember:output_type -> wayfarer.travel.v1.AddMemberResponse
-	31,  // 149: wayfarer.travel.v1.JourneyService.RemoveMember:output_type -> wayfarer.travel.v1.RemoveMemberResponse
-	33,  // 150: wayfarer.travel.v1.JourneyService.SellRemains:output_type -> wayfarer.travel.v1.SellRemainsResponse
-	35,  // 151: wayfarer.travel.v1.JourneyService.FreeFoodSlots:output_type -> wayfarer.travel.v1.FreeFoodSlotsResponse
-	37,  // 152: wayfarer.travel.v1.JourneyService.Distribute:output_type -> wayfarer.travel.v1.DistributeResponse
-	39,  // 153: wayfarer.travel.v1.JourneyService.Loot:output_type -> wayfarer.travel.v1.LootResponse
-	41,  // 154: wayfarer.travel.v1.JourneyService.Harm:output_type -> wayfarer.travel.v1.HarmResponse
-	43,  // 155: wayfarer.travel.v1.JourneyService.Rest:output_type -> wayfarer.travel.v1.RestResponse
-	45,  // 156: wayfarer.travel.v1.JourneyService.LongRest:output_type -> wayfarer.travel.v1.LongRestResponse
-	47,  // 157: wayfarer.travel.v1.JourneyService.Light:output_type -> wayfarer.travel.v1.LightResponse
-	49,  // 158: wayfarer.travel.v1.JourneyService.TakeTurn:output_type -> wayfarer.travel.v1.TakeTurnResponse
-	51,  // 159: wayfarer.travel.v1.JourneyService.Retreat:output_type -> wayfarer.travel.v1.RetreatResponse
-	53,  // 160: wayfarer.travel.v1.JourneyService.EndJourney:output_type -> wayfarer.travel.v1.EndJourneyResponse
-	55,  // 161: wayfarer.travel.v1.JourneyService.AbandonJourney:output_type -> wayfarer.travel.v1.AbandonJourneyResponse
-	136, // [136:162] is the sub-list for method output_type
-	110, // [110:136] is the sub-list for method input_type
-	110, // [110:110] is the sub-list for extension type_name
-	110, // [110:110] is the sub-list for extension extendee
-	0,   // [0:110] is the sub-list for field type_name
+	59,  // 84: wayfarer.travel.v1.AdjustRequest.food:type_name -> wayfarer.travel.v1.Food
+	63,  // 85: wayfarer.travel.v1.AdjustRequest.light:type_name -> wayfarer.travel.v1.Light
+	74,  // 86: wayfarer.travel.v1.AdjustRequest.position:type_name -> wayfarer.travel.v1.Position
+	60,  // 87: wayfarer.travel.v1.AdjustRequest.members:type_name -> wayfarer.travel.v1.MemberAdjustment
+	72,  // 88: wayfarer.travel.v1.AdjustResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 89: wayfarer.travel.v1.AdjustResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	73,  // 90: wayfarer.travel.v1.AdjustResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 91: wayfarer.travel.v1.AdjustResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	72,  // 92: wayfarer.travel.v1.RestResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 93: wayfarer.travel.v1.RestResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	73,  // 94: wayfarer.travel.v1.RestResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 95: wayfarer.travel.v1.RestResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	72,  // 96: wayfarer.travel.v1.LongRestResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 97: wayfarer.travel.v1.LongRestResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	73,  // 98: wayfarer.travel.v1.LongRestResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 99: wayfarer.travel.v1.LongRestResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	72,  // 100: wayfarer.travel.v1.LightResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 101: wayfarer.travel.v1.LightResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	73,  // 102: wayfarer.travel.v1.LightResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 103: wayfarer.travel.v1.LightResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	72,  // 104: wayfarer.travel.v1.TakeTurnResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 105: wayfarer.travel.v1.TakeTurnResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	73,  // 106: wayfarer.travel.v1.TakeTurnResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 107: wayfarer.travel.v1.TakeTurnResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	72,  // 108: wayfarer.travel.v1.RetreatResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 109: wayfarer.travel.v1.RetreatResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	73,  // 110: wayfarer.travel.v1.RetreatResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 111: wayfarer.travel.v1.RetreatResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	72,  // 112: wayfarer.travel.v1.EndJourneyResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 113: wayfarer.travel.v1.EndJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	73,  // 114: wayfarer.travel.v1.EndJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	72,  // 115: wayfarer.travel.v1.AbandonJourneyResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 116: wayfarer.travel.v1.AbandonJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	73,  // 117: wayfarer.travel.v1.AbandonJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	4,   // 118: wayfarer.travel.v1.JourneyService.StartJourney:input_type -> wayfarer.travel.v1.StartJourneyRequest
+	6,   // 119: wayfarer.travel.v1.JourneyService.GetJourney:input_type -> wayfarer.travel.v1.GetJourneyRequest
+	8,   // 120: wayfarer.travel.v1.JourneyService.ListJourneys:input_type -> wayfarer.travel.v1.ListJourneysRequest
+	10,  // 121: wayfarer.travel.v1.JourneyService.WatchJourney:input_type -> wayfarer.travel.v1.WatchJourneyRequest
+	12,  // 122: wayfarer.travel.v1.JourneyService.Move:input_type -> wayfarer.travel.v1.MoveRequest
+	14,  // 123: wayfarer.travel.v1.JourneyService.Search:input_type -> wayfarer.travel.v1.SearchRequest
+	16,  // 124: wayfarer.travel.v1.JourneyService.Forage:input_type -> wayfarer.travel.v1.ForageRequest
+	18,  // 125: wayfarer.travel.v1.JourneyService.PrepareRemains:input_type -> wayfarer.travel.v1.PrepareRemainsRequest
+	20,  // 126: wayfarer.travel.v1.JourneyService.EnterLocation:input_type -> wayfarer.travel.v1.EnterLocationRequest
+	22,  // 127: wayfarer.travel.v1.JourneyService.LeaveLocation:input_type -> wayfarer.travel.v1.LeaveLocationRequest
+	24,  // 128: wayfarer.travel.v1.JourneyService.BuyFood:input_type -> wayfarer.travel.v1.BuyFoodRequest
+	26,  // 129: wayfarer.travel.v1.JourneyService.BuyGear:input_type -> wayfarer.travel.v1.BuyGearRequest
+	28,  // 130: wayfarer.travel.v1.JourneyService.AddMember:input_type -> wayfarer.travel.v1.AddMemberRequest
+	30,  // 131: wayfarer.travel.v1.JourneyService.RemoveMember:input_type -> wayfarer.travel.v1.RemoveMemberRequest
+	32,  // 132: wayfarer.travel.v1.JourneyService.SellRemains:input_type -> wayfarer.travel.v1.SellRemainsRequest
+	34,  // 133: wayfarer.travel.v1.JourneyService.FreeFoodSlots:input_type -> wayfarer.travel.v1.FreeFoodSlotsRequest
+	36,  // 134: wayfarer.travel.v1.JourneyService.Distribute:input_type -> wayfarer.travel.v1.DistributeRequest
+	38,  // 135: wayfarer.travel.v1.JourneyService.Loot:input_type -> wayfarer.travel.v1.LootRequest
+	40,  // 136: wayfarer.travel.v1.JourneyService.Harm:input_type -> wayfarer.travel.v1.HarmRequest
+	42,  // 137: wayfarer.travel.v1.JourneyService.Adjust:input_type -> wayfarer.travel.v1.AdjustRequest
+	44,  // 138: wayfarer.travel.v1.JourneyService.Rest:input_type -> wayfarer.travel.v1.RestRequest
+	46,  // 139: wayfarer.travel.v1.JourneyService.LongRest:input_type -> wayfarer.travel.v1.LongRestRequest
+	48,  // 140: wayfarer.travel.v1.JourneyService.Light:input_type -> wayfarer.travel.v1.LightRequest
+	50,  // 141: wayfarer.travel.v1.JourneyService.TakeTurn:input_type -> wayfarer.travel.v1.TakeTurnRequest
+	52,  // 142: wayfarer.travel.v1.JourneyService.Retreat:input_type -> wayfarer.travel.v1.RetreatRequest
+	54,  // 143: wayfarer.travel.v1.JourneyService.EndJourney:input_type -> wayfarer.travel.v1.EndJourneyRequest
+	56,  // 144: wayfarer.travel.v1.JourneyService.AbandonJourney:input_type -> wayfarer.travel.v1.AbandonJourneyRequest
+	5,   // 145: wayfarer.travel.v1.JourneyService.StartJourney:output_type -> wayfarer.travel.v1.StartJourneyResponse
+	7,   // 146: wayfarer.travel.v1.JourneyService.GetJourney:output_type -> wayfarer.travel.v1.GetJourneyResponse
+	9,   // 147: wayfarer.travel.v1.JourneyService.ListJourneys:output_type -> wayfarer.travel.v1.ListJourneysResponse
+	11,  // 148: wayfarer.travel.v1.JourneyService.WatchJourney:output_type -> wayfarer.travel.v1.WatchJourneyResponse
+	13,  // 149: wayfarer.travel.v1.JourneyService.Move:output_type -> wayfarer.travel.v1.MoveResponse
+	15,  // 150: wayfarer.travel.v1.JourneyService.Search:output_type -> wayfarer.travel.v1.SearchResponse
+	17,  // 151: wayfarer.travel.v1.JourneyService.Forage:output_type -> wayfarer.travel.v1.ForageResponse
+	19,  // 152: wayfarer.travel.v1.JourneyService.PrepareRemains:output_type -> wayfarer.travel.v1.PrepareRemainsResponse
+	21,  // 153: wayfarer.travel.v1.JourneyService.EnterLocation:output_type -> wayfarer.travel.v1.EnterLocationResponse
+	23,  // 154: wayfarer.travel.v1.JourneyService.LeaveLocation:output_type -> wayfarer.travel.v1.LeaveLocationResponse
+	25,  // 155: wayfarer.travel.v1.JourneyService.BuyFood:output_type -> wayfarer.travel.v1.BuyFoodResponse
+	27,  // 156: wayfarer.travel.v1.JourneyService.BuyGear:output_type -> wayfarer.travel.v1.BuyGearResponse
+	29,  // 157: wayfarer.travel.v1.JourneyService.AddMember:output_type -> wayfarer.travel.v1.AddMemberResponse
+	31,  // 158: wayfarer.travel.v1.JourneyService.RemoveMember:output_type -> wayfarer.travel.v1.RemoveMemberResponse
+	33,  // 159: wayfarer.travel.v1.JourneyService.SellRemains:output_type -> wayfarer.travel.v1.SellRemainsResponse
+	35,  // 160: wayfarer.travel.v1.JourneyService.FreeFoodSlots:output_type -> wayfarer.travel.v1.FreeFoodSlotsResponse
+	37,  // 161: wayfarer.travel.v1.JourneyService.Distribute:output_type -> wayfarer.travel.v1.DistributeResponse
+	39,  // 162: wayfarer.travel.v1.JourneyService.Loot:output_type -> wayfarer.travel.v1.LootResponse
+	41,  // 163: wayfarer.travel.v1.JourneyService.Harm:output_type -> wayfarer.travel.v1.HarmResponse
+	43,  // 164: wayfarer.travel.v1.JourneyService.Adjust:output_type -> wayfarer.travel.v1.AdjustResponse
+	45,  // 165: wayfarer.travel.v1.JourneyService.Rest:output_type -> wayfarer.travel.v1.RestResponse
+	47,  // 166: wayfarer.travel.v1.JourneyService.LongRest:output_type -> wayfarer.travel.v1.LongRestResponse
+	49,  // 167: wayfarer.travel.v1.JourneyService.Light:output_type -> wayfarer.travel.v1.LightResponse
+	51,  // 168: wayfarer.travel.v1.JourneyService.TakeTurn:output_type -> wayfarer.travel.v1.TakeTurnResponse
+	53,  // 169: wayfarer.travel.v1.JourneyService.Retreat:output_type -> wayfarer.travel.v1.RetreatResponse
+	55,  // 170: wayfarer.travel.v1.JourneyService.EndJourney:output_type -> wayfarer.travel.v1.EndJourneyResponse
+	57,  // 171: wayfarer.travel.v1.JourneyService.AbandonJourney:output_type -> wayfarer.travel.v1.AbandonJourneyResponse
+	145, // [145:172] is the sub-list for method output_type
+	118, // [118:145] is the sub-list for method input_type
+	118, // [118:118] is the sub-list for extension type_name
+	118, // [118:118] is the sub-list for extension extendee
+	0,   // [0:118] is the sub-list for field type_name
 }
 
 func init() { file_wayfarer_travel_v1_journey_proto_init() }
@@ -5714,14 +6156,16 @@ func file_wayfarer_travel_v1_journey_proto_init() {
 	file_wayfarer_travel_v1_journey_proto_msgTypes[1].OneofWrappers = []any{}
 	file_wayfarer_travel_v1_journey_proto_msgTypes[2].OneofWrappers = []any{}
 	file_wayfarer_travel_v1_journey_proto_msgTypes[3].OneofWrappers = []any{}
-	file_wayfarer_travel_v1_journey_proto_msgTypes[55].OneofWrappers = []any{}
+	file_wayfarer_travel_v1_journey_proto_msgTypes[41].OneofWrappers = []any{}
+	file_wayfarer_travel_v1_journey_proto_msgTypes[57].OneofWrappers = []any{}
+	file_wayfarer_travel_v1_journey_proto_msgTypes[59].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wayfarer_travel_v1_journey_proto_rawDesc), len(file_wayfarer_travel_v1_journey_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   57,
+			NumMessages:   61,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -581,6 +581,7 @@ type JourneyEvent struct {
 	//	*JourneyEvent_LightChecked
 	//	*JourneyEvent_RoomEntered
 	//	*JourneyEvent_TurnBegun
+	//	*JourneyEvent_Adjusted
 	Event         isJourneyEvent_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -974,6 +975,15 @@ func (x *JourneyEvent) GetTurnBegun() *TurnBegun {
 	return nil
 }
 
+func (x *JourneyEvent) GetAdjusted() *Adjusted {
+	if x != nil {
+		if x, ok := x.Event.(*JourneyEvent_Adjusted); ok {
+			return x.Adjusted
+		}
+	}
+	return nil
+}
+
 type isJourneyEvent_Event interface {
 	isJourneyEvent_Event()
 }
@@ -1173,6 +1183,11 @@ type JourneyEvent_TurnBegun struct {
 	TurnBegun *TurnBegun `protobuf:"bytes,41,opt,name=turn_begun,json=turnBegun,proto3,oneof"`
 }
 
+type JourneyEvent_Adjusted struct {
+	// A GM adjusted the journey.
+	Adjusted *Adjusted `protobuf:"bytes,42,opt,name=adjusted,proto3,oneof"`
+}
+
 func (*JourneyEvent_Preparing) isJourneyEvent_Event() {}
 
 func (*JourneyEvent_Started) isJourneyEvent_Event() {}
@@ -1250,6 +1265,8 @@ func (*JourneyEvent_LightChecked) isJourneyEvent_Event() {}
 func (*JourneyEvent_RoomEntered) isJourneyEvent_Event() {}
 
 func (*JourneyEvent_TurnBegun) isJourneyEvent_Event() {}
+
+func (*JourneyEvent_Adjusted) isJourneyEvent_Event() {}
 
 // JourneyPreparing opens a journey: what it is to be and from whom it will borrow.
 type JourneyPreparing struct {
@@ -2151,7 +2168,7 @@ type FoodChanged struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Sides of the dice, the oldest first; empty: out of food.
 	Food []int32 `protobuf:"varint,1,rep,packed,name=food,proto3" json:"food,omitempty"`
-	// "used", "raised", "death", "joined", "left" or "bought".
+	// "used", "raised", "death", "joined", "left", "bought" or "adjusted".
 	Why           string `protobuf:"bytes,2,opt,name=why,proto3" json:"why,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3669,6 +3686,171 @@ func (x *TurnBegun) GetTurn() int32 {
 	return 0
 }
 
+// Position is a place: a hex, a location in it, and a room of that.
+type Position struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The hex; absent in a crawl without a map.
+	Hex *Hex `protobuf:"bytes,1,opt,name=hex,proto3,oneof" json:"hex,omitempty"`
+	// Id of the location; empty outside.
+	Inside string `protobuf:"bytes,2,opt,name=inside,proto3" json:"inside,omitempty"`
+	// Id of the room of a site; empty outside and before the first room.
+	Room          string `protobuf:"bytes,3,opt,name=room,proto3" json:"room,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Position) Reset() {
+	*x = Position{}
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[48]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Position) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Position) ProtoMessage() {}
+
+func (x *Position) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[48]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Position.ProtoReflect.Descriptor instead.
+func (*Position) Descriptor() ([]byte, []int) {
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{48}
+}
+
+func (x *Position) GetHex() *Hex {
+	if x != nil {
+		return x.Hex
+	}
+	return nil
+}
+
+func (x *Position) GetInside() string {
+	if x != nil {
+		return x.Inside
+	}
+	return ""
+}
+
+func (x *Position) GetRoom() string {
+	if x != nil {
+		return x.Room
+	}
+	return ""
+}
+
+// Adjusted tells what a GM changed. Members and food are told by MembersChanged and FoodChanged, which follow. What is
+// absent stayed as it was.
+type Adjusted struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Why.
+	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Gold pieces.
+	Gold *int32 `protobuf:"varint,2,opt,name=gold,proto3,oneof" json:"gold,omitempty"`
+	// Whether they have a boat.
+	Boat *bool `protobuf:"varint,3,opt,name=boat,proto3,oneof" json:"boat,omitempty"`
+	// Whether they have a lantern.
+	Lantern *bool `protobuf:"varint,4,opt,name=lantern,proto3,oneof" json:"lantern,omitempty"`
+	// What burns now; 0 sides is darkness.
+	Light *Light `protobuf:"bytes,5,opt,name=light,proto3,oneof" json:"light,omitempty"`
+	// Where the company is. The encounter stays behind.
+	Position *Position `protobuf:"bytes,6,opt,name=position,proto3,oneof" json:"position,omitempty"`
+	// With a position: the way from the entrance to the room.
+	Visited       []string `protobuf:"bytes,7,rep,name=visited,proto3" json:"visited,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Adjusted) Reset() {
+	*x = Adjusted{}
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[49]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Adjusted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Adjusted) ProtoMessage() {}
+
+func (x *Adjusted) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[49]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Adjusted.ProtoReflect.Descriptor instead.
+func (*Adjusted) Descriptor() ([]byte, []int) {
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{49}
+}
+
+func (x *Adjusted) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *Adjusted) GetGold() int32 {
+	if x != nil && x.Gold != nil {
+		return *x.Gold
+	}
+	return 0
+}
+
+func (x *Adjusted) GetBoat() bool {
+	if x != nil && x.Boat != nil {
+		return *x.Boat
+	}
+	return false
+}
+
+func (x *Adjusted) GetLantern() bool {
+	if x != nil && x.Lantern != nil {
+		return *x.Lantern
+	}
+	return false
+}
+
+func (x *Adjusted) GetLight() *Light {
+	if x != nil {
+		return x.Light
+	}
+	return nil
+}
+
+func (x *Adjusted) GetPosition() *Position {
+	if x != nil {
+		return x.Position
+	}
+	return nil
+}
+
+func (x *Adjusted) GetVisited() []string {
+	if x != nil {
+		return x.Visited
+	}
+	return nil
+}
+
 var File_wayfarer_travel_v1_journey_event_proto protoreflect.FileDescriptor
 
 const file_wayfarer_travel_v1_journey_event_proto_rawDesc = "" +
@@ -3722,7 +3904,7 @@ const file_wayfarer_travel_v1_journey_event_proto_rawDesc = "" +
 	"\x04keep\x18\x03 \x01(\tR\x04keep\x12\x12\n" +
 	"\x04kept\x18\x04 \x01(\x05R\x04kept\x12!\n" +
 	"\fstepped_down\x18\x05 \x01(\bR\vsteppedDown\x12\x12\n" +
-	"\x04next\x18\x06 \x01(\x05R\x04next\"\x8f\x15\n" +
+	"\x04next\x18\x06 \x01(\x05R\x04next\"\xcb\x15\n" +
 	"\fJourneyEvent\x12D\n" +
 	"\tpreparing\x18\x01 \x01(\v2$.wayfarer.travel.v1.JourneyPreparingH\x00R\tpreparing\x12>\n" +
 	"\astarted\x18\x02 \x01(\v2\".wayfarer.travel.v1.JourneyStartedH\x00R\astarted\x12>\n" +
@@ -3769,7 +3951,8 @@ const file_wayfarer_travel_v1_journey_event_proto_rawDesc = "" +
 	"\rlight_checked\x18' \x01(\v2 .wayfarer.travel.v1.LightCheckedH\x00R\flightChecked\x12D\n" +
 	"\froom_entered\x18( \x01(\v2\x1f.wayfarer.travel.v1.RoomEnteredH\x00R\vroomEntered\x12>\n" +
 	"\n" +
-	"turn_begun\x18) \x01(\v2\x1d.wayfarer.travel.v1.TurnBegunH\x00R\tturnBegunB\a\n" +
+	"turn_begun\x18) \x01(\v2\x1d.wayfarer.travel.v1.TurnBegunH\x00R\tturnBegun\x12:\n" +
+	"\badjusted\x18* \x01(\v2\x1c.wayfarer.travel.v1.AdjustedH\x00R\badjustedB\a\n" +
 	"\x05event\"\xd9\x02\n" +
 	"\x10JourneyPreparing\x12\x18\n" +
 	"\acompany\x18\x01 \x01(\tR\acompany\x12\x1e\n" +
@@ -3932,7 +4115,26 @@ const file_wayfarer_travel_v1_journey_event_proto_rawDesc = "" +
 	"\aretreat\x18\x02 \x01(\bR\aretreat\"9\n" +
 	"\tTurnBegun\x12\x18\n" +
 	"\atrigger\x18\x01 \x01(\tR\atrigger\x12\x12\n" +
-	"\x04turn\x18\x02 \x01(\x05R\x04turnBDZBgithub.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1;travelv1b\x06proto3"
+	"\x04turn\x18\x02 \x01(\x05R\x04turn\"n\n" +
+	"\bPosition\x12.\n" +
+	"\x03hex\x18\x01 \x01(\v2\x17.wayfarer.travel.v1.HexH\x00R\x03hex\x88\x01\x01\x12\x16\n" +
+	"\x06inside\x18\x02 \x01(\tR\x06inside\x12\x12\n" +
+	"\x04room\x18\x03 \x01(\tR\x04roomB\x06\n" +
+	"\x04_hex\"\xb7\x02\n" +
+	"\bAdjusted\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\x12\x17\n" +
+	"\x04gold\x18\x02 \x01(\x05H\x00R\x04gold\x88\x01\x01\x12\x17\n" +
+	"\x04boat\x18\x03 \x01(\bH\x01R\x04boat\x88\x01\x01\x12\x1d\n" +
+	"\alantern\x18\x04 \x01(\bH\x02R\alantern\x88\x01\x01\x124\n" +
+	"\x05light\x18\x05 \x01(\v2\x19.wayfarer.travel.v1.LightH\x03R\x05light\x88\x01\x01\x12=\n" +
+	"\bposition\x18\x06 \x01(\v2\x1c.wayfarer.travel.v1.PositionH\x04R\bposition\x88\x01\x01\x12\x18\n" +
+	"\avisited\x18\a \x03(\tR\avisitedB\a\n" +
+	"\x05_goldB\a\n" +
+	"\x05_boatB\n" +
+	"\n" +
+	"\b_lanternB\b\n" +
+	"\x06_lightB\v\n" +
+	"\t_positionBDZBgithub.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1;travelv1b\x06proto3"
 
 var (
 	file_wayfarer_travel_v1_journey_event_proto_rawDescOnce sync.Once
@@ -3946,7 +4148,7 @@ func file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP() []byte {
 	return file_wayfarer_travel_v1_journey_event_proto_rawDescData
 }
 
-var file_wayfarer_travel_v1_journey_event_proto_msgTypes = make([]protoimpl.MessageInfo, 49)
+var file_wayfarer_travel_v1_journey_event_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
 var file_wayfarer_travel_v1_journey_event_proto_goTypes = []any{
 	(*Member)(nil),           // 0: wayfarer.travel.v1.Member
 	(*Light)(nil),            // 1: wayfarer.travel.v1.Light
@@ -3996,12 +4198,14 @@ var file_wayfarer_travel_v1_journey_event_proto_goTypes = []any{
 	(*LightChecked)(nil),     // 45: wayfarer.travel.v1.LightChecked
 	(*RoomEntered)(nil),      // 46: wayfarer.travel.v1.RoomEntered
 	(*TurnBegun)(nil),        // 47: wayfarer.travel.v1.TurnBegun
-	nil,                      // 48: wayfarer.travel.v1.StartRefusal.MetadataEntry
-	(*Hex)(nil),              // 49: wayfarer.travel.v1.Hex
-	(*structpb.Struct)(nil),  // 50: google.protobuf.Struct
-	(*RegionDraft)(nil),      // 51: wayfarer.travel.v1.RegionDraft
-	(*v1.PackFacet)(nil),     // 52: wayfarer.party.v1.PackFacet
-	(*v1.Vitals)(nil),        // 53: wayfarer.party.v1.Vitals
+	(*Position)(nil),         // 48: wayfarer.travel.v1.Position
+	(*Adjusted)(nil),         // 49: wayfarer.travel.v1.Adjusted
+	nil,                      // 50: wayfarer.travel.v1.StartRefusal.MetadataEntry
+	(*Hex)(nil),              // 51: wayfarer.travel.v1.Hex
+	(*structpb.Struct)(nil),  // 52: google.protobuf.Struct
+	(*RegionDraft)(nil),      // 53: wayfarer.travel.v1.RegionDraft
+	(*v1.PackFacet)(nil),     // 54: wayfarer.party.v1.PackFacet
+	(*v1.Vitals)(nil),        // 55: wayfarer.party.v1.Vitals
 }
 var file_wayfarer_travel_v1_journey_event_proto_depIdxs = []int32{
 	6,  // 0: wayfarer.travel.v1.JourneyEvent.preparing:type_name -> wayfarer.travel.v1.JourneyPreparing
@@ -4043,34 +4247,38 @@ var file_wayfarer_travel_v1_journey_event_proto_depIdxs = []int32{
 	45, // 36: wayfarer.travel.v1.JourneyEvent.light_checked:type_name -> wayfarer.travel.v1.LightChecked
 	46, // 37: wayfarer.travel.v1.JourneyEvent.room_entered:type_name -> wayfarer.travel.v1.RoomEntered
 	47, // 38: wayfarer.travel.v1.JourneyEvent.turn_begun:type_name -> wayfarer.travel.v1.TurnBegun
-	49, // 39: wayfarer.travel.v1.JourneyPreparing.hex:type_name -> wayfarer.travel.v1.Hex
-	50, // 40: wayfarer.travel.v1.JourneyPreparing.params:type_name -> google.protobuf.Struct
-	50, // 41: wayfarer.travel.v1.JourneyStarted.ruleset:type_name -> google.protobuf.Struct
-	51, // 42: wayfarer.travel.v1.JourneyStarted.region:type_name -> wayfarer.travel.v1.RegionDraft
-	8,  // 43: wayfarer.travel.v1.JourneyStarted.owners:type_name -> wayfarer.travel.v1.Owner
-	49, // 44: wayfarer.travel.v1.JourneyStarted.hex:type_name -> wayfarer.travel.v1.Hex
-	0,  // 45: wayfarer.travel.v1.JourneyStarted.members:type_name -> wayfarer.travel.v1.Member
-	1,  // 46: wayfarer.travel.v1.JourneyStarted.light:type_name -> wayfarer.travel.v1.Light
-	2,  // 47: wayfarer.travel.v1.JourneyStarted.cargo:type_name -> wayfarer.travel.v1.Load
-	10, // 48: wayfarer.travel.v1.JourneyUndoing.refusal:type_name -> wayfarer.travel.v1.StartRefusal
-	48, // 49: wayfarer.travel.v1.StartRefusal.metadata:type_name -> wayfarer.travel.v1.StartRefusal.MetadataEntry
-	52, // 50: wayfarer.travel.v1.JourneyEnding.pack:type_name -> wayfarer.party.v1.PackFacet
-	13, // 51: wayfarer.travel.v1.JourneyEnding.vitals:type_name -> wayfarer.travel.v1.VitalsResult
-	53, // 52: wayfarer.travel.v1.VitalsResult.vitals:type_name -> wayfarer.party.v1.Vitals
-	49, // 53: wayfarer.travel.v1.Moved.to:type_name -> wayfarer.travel.v1.Hex
-	4,  // 54: wayfarer.travel.v1.UsageChecked.usage:type_name -> wayfarer.travel.v1.UsageCheck
-	0,  // 55: wayfarer.travel.v1.MembersChanged.members:type_name -> wayfarer.travel.v1.Member
-	3,  // 56: wayfarer.travel.v1.EncounterMet.encounter:type_name -> wayfarer.travel.v1.Encounter
-	2,  // 57: wayfarer.travel.v1.RemainsPrepared.load:type_name -> wayfarer.travel.v1.Load
-	0,  // 58: wayfarer.travel.v1.MemberJoined.member:type_name -> wayfarer.travel.v1.Member
-	2,  // 59: wayfarer.travel.v1.CargoChanged.cargo:type_name -> wayfarer.travel.v1.Load
-	1,  // 60: wayfarer.travel.v1.LightLit.light:type_name -> wayfarer.travel.v1.Light
-	1,  // 61: wayfarer.travel.v1.LightChecked.light:type_name -> wayfarer.travel.v1.Light
-	62, // [62:62] is the sub-list for method output_type
-	62, // [62:62] is the sub-list for method input_type
-	62, // [62:62] is the sub-list for extension type_name
-	62, // [62:62] is the sub-list for extension extendee
-	0,  // [0:62] is the sub-list for field type_name
+	49, // 39: wayfarer.travel.v1.JourneyEvent.adjusted:type_name -> wayfarer.travel.v1.Adjusted
+	51, // 40: wayfarer.travel.v1.JourneyPreparing.hex:type_name -> wayfarer.travel.v1.Hex
+	52, // 41: wayfarer.travel.v1.JourneyPreparing.params:type_name -> google.protobuf.Struct
+	52, // 42: wayfarer.travel.v1.JourneyStarted.ruleset:type_name -> google.protobuf.Struct
+	53, // 43: wayfarer.travel.v1.JourneyStarted.region:type_name -> wayfarer.travel.v1.RegionDraft
+	8,  // 44: wayfarer.travel.v1.JourneyStarted.owners:type_name -> wayfarer.travel.v1.Owner
+	51, // 45: wayfarer.travel.v1.JourneyStarted.hex:type_name -> wayfarer.travel.v1.Hex
+	0,  // 46: wayfarer.travel.v1.JourneyStarted.members:type_name -> wayfarer.travel.v1.Member
+	1,  // 47: wayfarer.travel.v1.JourneyStarted.light:type_name -> wayfarer.travel.v1.Light
+	2,  // 48: wayfarer.travel.v1.JourneyStarted.cargo:type_name -> wayfarer.travel.v1.Load
+	10, // 49: wayfarer.travel.v1.JourneyUndoing.refusal:type_name -> wayfarer.travel.v1.StartRefusal
+	50, // 50: wayfarer.travel.v1.StartRefusal.metadata:type_name -> wayfarer.travel.v1.StartRefusal.MetadataEntry
+	54, // 51: wayfarer.travel.v1.JourneyEnding.pack:type_name -> wayfarer.party.v1.PackFacet
+	13, // 52: wayfarer.travel.v1.JourneyEnding.vitals:type_name -> wayfarer.travel.v1.VitalsResult
+	55, // 53: wayfarer.travel.v1.VitalsResult.vitals:type_name -> wayfarer.party.v1.Vitals
+	51, // 54: wayfarer.travel.v1.Moved.to:type_name -> wayfarer.travel.v1.Hex
+	4,  // 55: wayfarer.travel.v1.UsageChecked.usage:type_name -> wayfarer.travel.v1.UsageCheck
+	0,  // 56: wayfarer.travel.v1.MembersChanged.members:type_name -> wayfarer.travel.v1.Member
+	3,  // 57: wayfarer.travel.v1.EncounterMet.encounter:type_name -> wayfarer.travel.v1.Encounter
+	2,  // 58: wayfarer.travel.v1.RemainsPrepared.load:type_name -> wayfarer.travel.v1.Load
+	0,  // 59: wayfarer.travel.v1.MemberJoined.member:type_name -> wayfarer.travel.v1.Member
+	2,  // 60: wayfarer.travel.v1.CargoChanged.cargo:type_name -> wayfarer.travel.v1.Load
+	1,  // 61: wayfarer.travel.v1.LightLit.light:type_name -> wayfarer.travel.v1.Light
+	1,  // 62: wayfarer.travel.v1.LightChecked.light:type_name -> wayfarer.travel.v1.Light
+	51, // 63: wayfarer.travel.v1.Position.hex:type_name -> wayfarer.travel.v1.Hex
+	1,  // 64: wayfarer.travel.v1.Adjusted.light:type_name -> wayfarer.travel.v1.Light
+	48, // 65: wayfarer.travel.v1.Adjusted.position:type_name -> wayfarer.travel.v1.Position
+	66, // [66:66] is the sub-list for method output_type
+	66, // [66:66] is the sub-list for method input_type
+	66, // [66:66] is the sub-list for extension type_name
+	66, // [66:66] is the sub-list for extension extendee
+	0,  // [0:66] is the sub-list for field type_name
 }
 
 func init() { file_wayfarer_travel_v1_journey_event_proto_init() }
@@ -4120,17 +4328,20 @@ func file_wayfarer_travel_v1_journey_event_proto_init() {
 		(*JourneyEvent_LightChecked)(nil),
 		(*JourneyEvent_RoomEntered)(nil),
 		(*JourneyEvent_TurnBegun)(nil),
+		(*JourneyEvent_Adjusted)(nil),
 	}
 	file_wayfarer_travel_v1_journey_event_proto_msgTypes[6].OneofWrappers = []any{}
 	file_wayfarer_travel_v1_journey_event_proto_msgTypes[7].OneofWrappers = []any{}
 	file_wayfarer_travel_v1_journey_event_proto_msgTypes[45].OneofWrappers = []any{}
+	file_wayfarer_travel_v1_journey_event_proto_msgTypes[48].OneofWrappers = []any{}
+	file_wayfarer_travel_v1_journey_event_proto_msgTypes[49].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wayfarer_travel_v1_journey_event_proto_rawDesc), len(file_wayfarer_travel_v1_journey_event_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   49,
+			NumMessages:   51,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

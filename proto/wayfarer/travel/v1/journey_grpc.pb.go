@@ -38,6 +38,7 @@ const (
 	JourneyService_Distribute_FullMethodName     = "/wayfarer.travel.v1.JourneyService/Distribute"
 	JourneyService_Loot_FullMethodName           = "/wayfarer.travel.v1.JourneyService/Loot"
 	JourneyService_Harm_FullMethodName           = "/wayfarer.travel.v1.JourneyService/Harm"
+	JourneyService_Adjust_FullMethodName         = "/wayfarer.travel.v1.JourneyService/Adjust"
 	JourneyService_Rest_FullMethodName           = "/wayfarer.travel.v1.JourneyService/Rest"
 	JourneyService_LongRest_FullMethodName       = "/wayfarer.travel.v1.JourneyService/LongRest"
 	JourneyService_Light_FullMethodName          = "/wayfarer.travel.v1.JourneyService/Light"
@@ -108,6 +109,9 @@ type JourneyServiceClient interface {
 	Loot(ctx context.Context, in *LootRequest, opts ...grpc.CallOption) (*LootResponse, error)
 	// Harm is damage from outside these rules, such as a fight. GMs only. Refused: NO_SUCH_MEMBER.
 	Harm(ctx context.Context, in *HarmRequest, opts ...grpc.CallOption) (*HarmResponse, error)
+	// Adjust is the GM's hand in the journey: it sets what is named and leaves the rest, without dice, round or turn. GMs only.
+	// Refused, each at its field: OFF_MAP, UNKNOWN_LOCATION, NOT_HERE, NO_SUCH_WAY, NO_SUCH_MEMBER, NO_ROOM.
+	Adjust(ctx context.Context, in *AdjustRequest, opts ...grpc.CallOption) (*AdjustResponse, error)
 	// Rest brings hit points back (DDW-STARVE-09). Refused: DEPRIVED.
 	Rest(ctx context.Context, in *RestRequest, opts ...grpc.CallOption) (*RestResponse, error)
 	// LongRest in a settlement brings strength back, too, and takes Fatigue away. Refused: NOT_SETTLEMENT, DEPRIVED.
@@ -332,6 +336,16 @@ func (c *journeyServiceClient) Harm(ctx context.Context, in *HarmRequest, opts .
 	return out, nil
 }
 
+func (c *journeyServiceClient) Adjust(ctx context.Context, in *AdjustRequest, opts ...grpc.CallOption) (*AdjustResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AdjustResponse)
+	err := c.cc.Invoke(ctx, JourneyService_Adjust_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *journeyServiceClient) Rest(ctx context.Context, in *RestRequest, opts ...grpc.CallOption) (*RestResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(RestResponse)
@@ -463,6 +477,9 @@ type JourneyServiceServer interface {
 	Loot(context.Context, *LootRequest) (*LootResponse, error)
 	// Harm is damage from outside these rules, such as a fight. GMs only. Refused: NO_SUCH_MEMBER.
 	Harm(context.Context, *HarmRequest) (*HarmResponse, error)
+	// Adjust is the GM's hand in the journey: it sets what is named and leaves the rest, without dice, round or turn. GMs only.
+	// Refused, each at its field: OFF_MAP, UNKNOWN_LOCATION, NOT_HERE, NO_SUCH_WAY, NO_SUCH_MEMBER, NO_ROOM.
+	Adjust(context.Context, *AdjustRequest) (*AdjustResponse, error)
 	// Rest brings hit points back (DDW-STARVE-09). Refused: DEPRIVED.
 	Rest(context.Context, *RestRequest) (*RestResponse, error)
 	// LongRest in a settlement brings strength back, too, and takes Fatigue away. Refused: NOT_SETTLEMENT, DEPRIVED.
@@ -544,6 +561,9 @@ func (UnimplementedJourneyServiceServer) Loot(context.Context, *LootRequest) (*L
 }
 func (UnimplementedJourneyServiceServer) Harm(context.Context, *HarmRequest) (*HarmResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Harm not implemented")
+}
+func (UnimplementedJourneyServiceServer) Adjust(context.Context, *AdjustRequest) (*AdjustResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Adjust not implemented")
 }
 func (UnimplementedJourneyServiceServer) Rest(context.Context, *RestRequest) (*RestResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Rest not implemented")
@@ -922,6 +942,24 @@ func _JourneyService_Harm_Handler(srv interface{}, ctx context.Context, dec func
 	return interceptor(ctx, in, info, handler)
 }
 
+func _JourneyService_Adjust_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AdjustRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(JourneyServiceServer).Adjust(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: JourneyService_Adjust_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(JourneyServiceServer).Adjust(ctx, req.(*AdjustRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _JourneyService_Rest_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(RestRequest)
 	if err := dec(in); err != nil {
@@ -1126,6 +1164,10 @@ var JourneyService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Harm",
 			Handler:    _JourneyService_Harm_Handler,
+		},
+		{
+			MethodName: "Adjust",
+			Handler:    _JourneyService_Adjust_Handler,
 		},
 		{
 			MethodName: "Rest",

@@ -186,7 +186,7 @@ type RegionDraft struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// What people call it. 1 to 200 characters.
 	Title string `protobuf:"bytes,1,opt,name=title,proto3" json:"title,omitempty"`
-	// At least one.
+	// None for a region of sites only, without a map: crawls through them are all that can be played there.
 	Hexes []*MapHex `protobuf:"bytes,2,rep,name=hexes,proto3" json:"hexes,omitempty"`
 	// Roads lead both ways along their paths (DDW-ROAD-03).
 	Roads []*Path `protobuf:"bytes,3,rep,name=roads,proto3" json:"roads,omitempty"`
@@ -485,7 +485,7 @@ type Location struct {
 	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
 	// "settlement", "site" or "poi", a point of interest.
 	Kind string `protobuf:"bytes,4,opt,name=kind,proto3" json:"kind,omitempty"`
-	// Where it lies.
+	// Where it lies; required in a region with hexes.
 	Hex *Hex `protobuf:"bytes,5,opt,name=hex,proto3" json:"hex,omitempty"`
 	// False for a place that a search has to find (DDW-SEARCH-01).
 	Visible bool `protobuf:"varint,6,opt,name=visible,proto3" json:"visible,omitempty"`
@@ -654,7 +654,7 @@ type Npc struct {
 	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
 	// What people call them.
 	Name string `protobuf:"bytes,2,opt,name=name,proto3" json:"name,omitempty"`
-	// Where they live.
+	// Where they live; required in a region with hexes.
 	Hex *Hex `protobuf:"bytes,3,opt,name=hex,proto3" json:"hex,omitempty"`
 	// What there is to tell; may be empty.
 	Text          string `protobuf:"bytes,4,opt,name=text,proto3" json:"text,omitempty"`
@@ -1409,24 +1409,24 @@ const file_wayfarer_travel_v1_region_proto_rawDesc = "" +
 	"\x02id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x02id\x12\x1c\n" +
 	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12&\n" +
 	"\tdirection\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\tdirection\x126\n" +
-	"\x04path\x18\x04 \x03(\v2\x17.wayfarer.travel.v1.HexB\t\xbaH\x06\x92\x01\x03\x10\x90NR\x04path\"\xcf\x02\n" +
+	"\x04path\x18\x04 \x03(\v2\x17.wayfarer.travel.v1.HexB\t\xbaH\x06\x92\x01\x03\x10\x90NR\x04path\"\xc7\x02\n" +
 	"\bLocation\x12\x18\n" +
 	"\x02id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x02id\x12\x1c\n" +
 	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12\x1c\n" +
 	"\x04text\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xa0\x1fR\x04text\x12\x1b\n" +
-	"\x04kind\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18PR\x04kind\x121\n" +
-	"\x03hex\x18\x05 \x01(\v2\x17.wayfarer.travel.v1.HexB\x06\xbaH\x03\xc8\x01\x01R\x03hex\x12\x18\n" +
+	"\x04kind\x18\x04 \x01(\tB\a\xbaH\x04r\x02\x18PR\x04kind\x12)\n" +
+	"\x03hex\x18\x05 \x01(\v2\x17.wayfarer.travel.v1.HexR\x03hex\x12\x18\n" +
 	"\avisible\x18\x06 \x01(\bR\avisible\x12\x1a\n" +
 	"\x05table\x18\a \x01(\x05B\x04\xe8\xab\x19\x01R\x05table\x12(\n" +
 	"\bentrance\x18\b \x01(\tB\f\xbaH\x05r\x03\x18\xc8\x01\xe8\xab\x19\x01R\bentrance\x12=\n" +
 	"\x05rooms\x18\t \x03(\v2\x18.wayfarer.travel.v1.RoomB\r\xbaH\x06\x92\x01\x03\x10\xe8\a\xe8\xab\x19\x01R\x05rooms\"?\n" +
 	"\x04Room\x12\x18\n" +
 	"\x02id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x02id\x12\x1d\n" +
-	"\x04ways\x18\x02 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x04ways\"\x8e\x01\n" +
+	"\x04ways\x18\x02 \x03(\tB\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\x04ways\"\x86\x01\n" +
 	"\x03Npc\x12\x18\n" +
 	"\x02id\x18\x01 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x02id\x12\x1c\n" +
-	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x121\n" +
-	"\x03hex\x18\x03 \x01(\v2\x17.wayfarer.travel.v1.HexB\x06\xbaH\x03\xc8\x01\x01R\x03hex\x12\x1c\n" +
+	"\x04name\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x04name\x12)\n" +
+	"\x03hex\x18\x03 \x01(\v2\x17.wayfarer.travel.v1.HexR\x03hex\x12\x1c\n" +
 	"\x04text\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xa0\x1fR\x04text\"\xa8\x02\n" +
 	"\x13ImportRegionRequest\x12=\n" +
 	"\x06parent\x18\x01 \x01(\tB%\xe0A\x02\xbaH\x1fr\x1d2\x1b^campaigns/[a-z0-9-]{1,63}$R\x06parent\x128\n" +

@@ -1,0 +1,212 @@
+package travel
+
+import (
+	"encoding/json"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/testing/protocmp"
+
+	travelv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1"
+
+	"github.com/wayfarer-rpg/wayfarer/rules/diedrop"
+)
+
+// full returns a message of the type with something else in every field, however deep.
+func full(m protoreflect.Message, n *int) protoreflect.Message {
+	value := func(fd protoreflect.FieldDescriptor, fresh func() protoreflect.Value) protoreflect.Value {
+		*n++
+		switch fd.Kind() {
+		case protoreflect.MessageKind:
+			v := fresh()
+			full(v.Message(), n)
+			return v
+		case protoreflect.StringKind:
+			return protoreflect.ValueOfString(strings.Repeat("x", *n))
+		case protoreflect.BoolKind:
+			return protoreflect.ValueOfBool(true)
+		case protoreflect.Int32Kind:
+			return protoreflect.ValueOfInt32(int32(*n)) //nolint:gosec // small
+		case protoreflect.BytesKind:
+			return protoreflect.ValueOfBytes([]byte{byte(*n)})
+		}
+		panic("no value for " + fd.FullName())
+	}
+	fields := m.Descriptor().Fields()
+	for i := range fields.Len() {
+		fd := fields.Get(i)
+		if m.Descriptor().FullName() == "wayfarer.travel.v1.Member" && (fd.Name() == "slots_used" || fd.Name() == "overloaded") {
+			continue // in journeys, not in events
+		}
+		if fd.IsList() {
+			l := m.Mutable(fd).List()
+			l.Append(value(fd, l.NewElement))
+			l.Append(value(fd, l.NewElement))
+			continue
+		}
+		m.Set(fd, value(fd, func() protoreflect.Value { return m.NewField(fd) }))
+	}
+	return m
+}
+
+// ofTheSaga are the events that the rules know nothing of, or know in another form.
+var ofTheSaga = []protoreflect.Name{"preparing", "started", "undoing", "undone", "ending", "ended", "vitals_returned"}
+
+// Every event of the contract comes back from the rules as it was, and every field of it counts there.
+func TestEventsMapBothWaysWithoutLoss(t *testing.T) {
+	t.Parallel()
+	seen := map[reflect.Type]bool{}
+	fields := (&travelv1.JourneyEvent{}).ProtoReflect().Descriptor().Fields()
+	for i := range fields.Len() {
+		fd := fields.Get(i)
+		ev := &travelv1.JourneyEvent{}
+		m := ev.ProtoReflect()
+		n := 0
+		m.Set(fd, protoreflect.ValueOfMessage(m.NewField(fd).Message()))
+		saga := false
+		for _, name := range ofTheSaga {
+			saga = saga || fd.Name() == name
+		}
+		if !saga {
+			full(m.Mutable(fd).Message(), &n)
+		}
+		raw, err := protojson.Marshal(ev)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored := &travelv1.JourneyEvent{}
+		if err := protojson.Unmarshal(raw, stored); err != nil {
+			t.Fatal(err)
+		}
+		e, ok := eventFrom(stored)
+		if ok == saga {
+			t.Errorf("%s is an event of the rules: %v", fd.Name(), ok)
+		}
+		if saga {
+			continue
+		}
+		if seen[reflect.TypeOf(e)] {
+			t.Errorf("%s becomes %T, which another event is", fd.Name(), e)
+		}
+		seen[reflect.TypeOf(e)] = true
+		zeroless(t, string(fd.Name()), reflect.ValueOf(e))
+		back, err := eventTo(e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(ev, back, protocmp.Transform()); diff != "" {
+			t.Errorf("%s (-given +back):\n%s", fd.Name(), diff)
+		}
+	}
+	if len(seen) != 33 {
+		t.Errorf("%d events of the rules have a place in the contract", len(seen))
+	}
+	for _, e := range []diedrop.Event{diedrop.MissionsRolled{}, diedrop.MissionUsed{}, diedrop.Begun{}} {
+		if _, err := eventTo(e); err == nil {
+			t.Errorf("%T has got a place: map it back as well", e)
+		}
+	}
+}
+
+// zeroless finds fields of the rules' event that the contract did not fill.
+func zeroless(t *testing.T, path string, v reflect.Value) {
+	t.Helper()
+	if v.Kind() == reflect.Pointer && !v.IsNil() {
+		v = v.Elem()
+	}
+	if v.Kind() == reflect.Slice && v.Len() > 0 {
+		v = v.Index(0)
+	}
+	if v.Kind() != reflect.Struct {
+		if v.IsZero() {
+			t.Errorf("%s is empty", path)
+		}
+		return
+	}
+	for i := range v.NumField() {
+		zeroless(t, path+"."+v.Type().Field(i).Name, v.Field(i))
+	}
+}
+
+func TestTheBeginningMapsBothWaysWithoutLoss(t *testing.T) {
+	t.Parallel()
+	rules, err := diedrop.Default().With(map[string]any{"starve.variant": "drain", "search.success_min": 4, "food.max_dice": 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := *diedrop.ExampleMap()
+	m.ID, m.Version, m.Coordinates = "vale", 7, "" // the contract says in one place what coordinates are
+	want := diedrop.Begun{Ruleset: rules, Map: &m, Journey: diedrop.Journey{
+		Hex: &diedrop.Hex{}, Inside: "tallowick", Food: []int{20, 6}, StarvingRounds: 3, Gold: 5, Boat: true, Lantern: true,
+		Members: []diedrop.Member{{Name: "Ada", Character: "c", HP: 1, HPMax: 2, STR: 3, STRMax: 4, Capacity: 5, Gear: 6, FoodSlots: 7, Fatigue: 8, Torches: 9, Oil: 10}},
+		Cargo:   []diedrop.Load{{Carrier: "Ada", Creature: "Wolves", Count: 2, Value: 9, Slots: 1}},
+		Light:   &diedrop.Light{Kind: diedrop.Torch, Sides: 8}, Discovered: []string{"mirefold"},
+	}}
+	started, err := startedTo(want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := protojson.Marshal(started)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stored := &travelv1.JourneyStarted{}
+	if err := protojson.Unmarshal(raw, stored); err != nil {
+		t.Fatal(err)
+	}
+	got, err := startedFrom(stored, "campaigns/c/regions/vale", 7)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("(-given +back):\n%s", diff)
+	}
+	got.Journey.Hex, stored.Hex = nil, nil
+	if without, err := startedFrom(stored, "campaigns/c/regions/vale", 7); err != nil || without.Journey.Hex != nil {
+		t.Errorf("a crawl without a map is in %v, %v", without.Journey.Hex, err)
+	}
+}
+
+// Messages of the contract in the fold have to come through the head's JSON as they were.
+func TestFoldsComeBackFromTheirHeads(t *testing.T) {
+	t.Parallel()
+	n := 0
+	ev := &travelv1.JourneyEvent{Event: &travelv1.JourneyEvent_Ending{Ending: &travelv1.JourneyEnding{}}}
+	full(ev.GetEnding().ProtoReflect(), &n)
+	j, err := journey{}.apply(ev)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back := roundTrip(t, j)
+	if !proto.Equal(j.Pack, back.Pack) || len(back.Vitals) != 2 || !proto.Equal(j.Vitals[1].Vitals, back.Vitals[1].Vitals) {
+		t.Errorf("got %v %v, want %v %v", back.Pack, back.Vitals, j.Pack, j.Vitals)
+	}
+	imported := &travelv1.RegionEvent{Event: &travelv1.RegionEvent_Imported{Imported: &travelv1.RegionImported{}}}
+	full(imported.GetImported().ProtoReflect(), &n)
+	r, err := region{}.apply(imported)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if back := roundTrip(t, r); !proto.Equal(r.Draft, back.Draft) || back.Revision != r.Revision {
+		t.Errorf("got %v, want %v", back, r)
+	}
+}
+
+func roundTrip[T any](t *testing.T, v T) T {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var back T
+	if err := json.Unmarshal(raw, &back); err != nil {
+		t.Fatal(err)
+	}
+	return back
+}

@@ -315,7 +315,7 @@ func follows(st state, snap snapshot) []*expeditionv1.ExpeditionEvent {
 	case !snap.over:
 		next.Phase, next.Run = Delving, snap.name
 	default:
-		if st.Run == snap.name || st.Run == "" {
+		if st.Run == snap.name {
 			next.Phase, next.Run = AtLocation, ""
 		}
 		next.Settling = slices.DeleteFunc(next.Settling, isIt)

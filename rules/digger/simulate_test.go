@@ -2,14 +2,25 @@ package digger
 
 import (
 	"fmt"
-	"math/rand/v2"
 	"sync"
 	"testing"
 )
 
+// chance is a repeatable series of numbers (SplitMix64): the same seed, the same test.
+type chance struct{ state uint64 }
+
+// IntN returns a number from 0 to n-1. The bias of the remainder does not matter here.
+func (c *chance) IntN(n int) int {
+	c.state += 0x9e3779b97f4a7c15
+	z := c.state
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return int((z ^ z>>31) >> 1 % uint64(n)) //nolint:gosec // both are above 0
+}
+
 // seeded is a repeatable source of faces.
 func seeded(seed uint64) Faces {
-	r := rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))
+	r := &chance{seed}
 	return func(sides int) int { return r.IntN(sides) + 1 }
 }
 

@@ -19,7 +19,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/wayfarer-rpg/wayfarer/gateway/cmd/wayfarer/demo"
+	"github.com/wayfarer-rpg/wayfarer/demo"
 )
 
 func demoCommand() *cobra.Command {

@@ -2,9 +2,14 @@ package dungeon_test
 
 import (
 	"context"
+	"crypto/sha256"
+	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
+	"path"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -17,6 +22,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -27,40 +33,45 @@ import (
 	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/dicestream"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/memory"
 	"github.com/wayfarer-rpg/wayfarer/internal/serve"
-	"github.com/wayfarer-rpg/wayfarer/services/dice"
+	"github.com/wayfarer-rpg/wayfarer/rules/digger"
+	"github.com/wayfarer-rpg/wayfarer/services/adapter"
 	"github.com/wayfarer-rpg/wayfarer/services/dungeon"
 	"github.com/wayfarer-rpg/wayfarer/services/party"
 )
 
-// The people of the tests: three players, who own Ada, Bram and Cleo, and others. Alice also owns Dan.
+// The people of the tests: three players, who own Ada, Bram and Cleo, and others.
 const (
-	gm         = "gerd"
-	adas       = "alice"
-	brams      = "bob"
-	cleos      = "carol"
-	spectator  = "sven"
-	bot        = "robot" // acts for Ada
-	stranger   = "zoe"
-	expedition = "service:expedition"
+	owner     = "olga"
+	gm        = "gerd"
+	adas      = "alice"
+	brams     = "bob"
+	cleos     = "carol"
+	spectator = "sven"
+	bot       = "robot" // acts for Ada
+	stranger  = "zoe"
+	service   = "service:expedition"
 )
 
 // The resources of the tests.
 const (
-	camp  = "campaigns/c1"
-	other = "campaigns/c2" // the stranger's
-	ada   = camp + "/characters/ada"
-	bram  = camp + "/characters/bram"
-	cleo  = camp + "/characters/cleo"
-	dan   = camp + "/characters/dan"
-	zed   = other + "/characters/zed"
-	team  = camp + "/parties/team"
-	vault = camp + "/dungeons/vault"
-	delve = camp + "/runs/delve"
+	camp    = "campaigns/c1"
+	other   = "campaigns/c2" // the stranger's
+	ada     = camp + "/characters/ada"
+	bram    = camp + "/characters/bram"
+	cleo    = camp + "/characters/cleo"
+	team    = camp + "/parties/team" // Ada's, with Bram and Cleo
+	granary = camp + "/dungeons/ostrell-granary"
+	dive    = camp + "/runs/dive"
+	quest   = camp + "/expeditions/quest"
 )
+
+// owners of the characters.
+var owners = map[string]string{ada: adas, bram: brams, cleo: cleos}
 
 // tokens is a verifier that takes a subject for its own token; those that begin with "service:" are services.
 type tokens struct{}
@@ -69,103 +80,54 @@ func (tokens) Verify(_ context.Context, token string) (auth.Principal, error) {
 	return auth.Principal{Subject: token, Service: strings.HasPrefix(token, "service:")}, nil
 }
 
-// errDown is what a process that has died, or is cut off, makes of everything.
-var errDown = status.Error(codes.Unavailable, "down")
+// diceFake keeps streams in memory; what they show is derived as it is in earnest.
+type diceFake struct {
+	dicev1.UnimplementedDiceServiceServer
 
-// trip is where a process dies: just before or just after something happens outside of it, counted from 1. Nothing comes
-// out of it afterwards. Only counts while it is armed.
-type trip struct {
-	mu    sync.Mutex
-	at, n int
-	armed bool
-	dead  bool
+	mu       sync.Mutex
+	streams  map[string]string // to their holders
+	revealed map[string]bool
 }
 
-func (t *trip) step() error {
-	if t == nil {
-		return nil
+// seedOf is the seed of a stream.
+func seedOf(stream string) []byte {
+	sum := sha256.Sum256([]byte("seed of " + stream))
+	return sum[:]
+}
+
+func (d *diceFake) CreateStream(_ context.Context, req *dicev1.CreateStreamRequest) (*dicev1.CreateStreamResponse, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	name := req.GetParent() + "/streams/" + req.GetStreamId()
+	d.streams[name] = req.GetHolder()
+	sum := dicestream.Commitment(seedOf(name))
+	return &dicev1.CreateStreamResponse{Stream: &dicev1.Stream{Name: name, Holder: req.GetHolder(), Commitment: sum[:]}}, nil
+}
+
+func (d *diceFake) Draw(_ context.Context, req *dicev1.DrawRequest) (*dicev1.DrawResponse, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	switch name := req.GetName(); {
+	case d.streams[name] == "":
+		return nil, fault.New(fault.NotFound, "NOT_FOUND", "%s does not exist", name)
+	case d.revealed[name]:
+		return nil, fault.New(fault.FailedPrecondition, "REVEALED", "%s is revealed", name)
 	}
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.armed {
-		return nil
+	return &dicev1.DrawResponse{Key: dicestream.Key(seedOf(req.GetName()), "", uint64(req.GetIndex()))}, nil //nolint:gosec // a record number
+}
+
+func (d *diceFake) RevealStream(_ context.Context, req *dicev1.RevealStreamRequest) (*dicev1.RevealStreamResponse, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.streams[req.GetName()] == "" {
+		return nil, fault.New(fault.NotFound, "NOT_FOUND", "%s does not exist", req.GetName())
 	}
-	t.n++
-	if t.dead = t.dead || t.n == t.at; t.dead {
-		return errDown
-	}
-	return nil
+	d.revealed[req.GetName()] = true
+	return &dicev1.RevealStreamResponse{Stream: &dicev1.Stream{Name: req.GetName(), Revealed: true, Seed: seedOf(req.GetName())}}, nil
 }
 
-// arm begins the count.
-func (t *trip) arm() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	t.armed = true
-}
-
-func (t *trip) died() bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.dead
-}
-
-func (t *trip) around(act func() error) error {
-	if err := t.step(); err != nil {
-		return err
-	}
-	err := act()
-	if e := t.step(); e != nil {
-		return e
-	}
-	return err
-}
-
-// tripStore is a store that a process which may die writes to.
-type tripStore struct {
-	journal.Store
-	trip *trip
-}
-
-func (s tripStore) Insert(ctx context.Context, r journal.Record) error {
-	return s.trip.around(func() error { return s.Store.Insert(ctx, r) })
-}
-
-func (s tripStore) Owe(ctx context.Context, o journal.Obligation) error {
-	return s.trip.around(func() error { return s.Store.Owe(ctx, o) })
-}
-
-func (s tripStore) Settle(ctx context.Context, stream string, seq int) error {
-	return s.trip.around(func() error { return s.Store.Settle(ctx, stream, seq) })
-}
-
-// world is everything around the dungeon services of a test: the party and dice services in earnest, and the journal.
-// Several nodes on one world are replicas, or one after a restart.
-type world struct {
-	t     *testing.T
-	store journal.Store
-	party *party.Server
-	conn  *grpc.ClientConn // to party and dice
-	addr  string
-	ids   atomic.Int64
-	ticks atomic.Int64
-}
-
-func (w *world) clock() time.Time {
-	return time.Date(2031, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(w.ticks.Add(1)) * time.Second)
-}
-
-// Heads at every other record, so that replicas load states as well as records.
-func (w *world) journal() []journal.Option {
-	return []journal.Option{journal.WithPoll(5 * time.Millisecond), journal.WithHeadEvery(2), journal.WithClock(w.clock)}
-}
-
-// listen serves services until the test ends, and returns where.
-func listen(t *testing.T, name string, services ...interface {
-	Register(grpc.ServiceRegistrar)
-	Close() error
-},
-) string {
+// listen serves something on a listener of its own until the test ends, and returns its address.
+func listen(t *testing.T, name string, register func(grpc.ServiceRegistrar), closers ...io.Closer) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -175,27 +137,25 @@ func listen(t *testing.T, name string, services ...interface {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, s := range services {
-		s.Register(g)
-	}
+	register(g)
 	ctx, stop := context.WithCancel(context.Background())
 	done := make(chan error, 1)
 	go func() { done <- g.Serve(ctx, l) }()
 	t.Cleanup(func() {
-		for _, s := range services {
-			_ = s.Close()
+		for _, c := range closers {
+			_ = c.Close()
 		}
 		stop()
 		if err := <-done; err != nil {
-			t.Errorf("serve %s: %v", name, err)
+			t.Errorf("serve: %v", err)
 		}
 	})
 	return l.Addr().String()
 }
 
-func dial(t *testing.T, addr string, hooks ...grpc.UnaryClientInterceptor) *grpc.ClientConn {
+func dial(t *testing.T, addr string, opts ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
-	conn, err := grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithChainUnaryInterceptor(hooks...))
+	conn, err := grpc.NewClient(addr, append(opts, grpc.WithTransportCredentials(insecure.NewCredentials()))...)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,136 +163,193 @@ func dial(t *testing.T, addr string, hooks ...grpc.UnaryClientInterceptor) *grpc
 	return conn
 }
 
-// newWorld starts the party and dice services, and makes two campaigns.
+// world is everything around the dungeon services of a test: several of them on one world are replicas, or one after a
+// restart. The party service is the real one.
+type world struct {
+	t       *testing.T
+	store   journal.Store // the dungeon services'
+	parties *client       // of the party service
+	dice    *diceFake
+	addr    string // of the party and the dice service
+	ids     *atomic.Int64
+
+	// before, when set, comes before each call of another service and may fail it, after comes after one that went well.
+	before func(method string, req any) error
+	after  func(method string, req, res any) error
+}
+
+// newWorld makes a campaign with everybody in it, and Ada, Bram and Cleo in a party.
 func newWorld(t *testing.T) *world {
 	t.Helper()
-	w := &world{t: t, store: memory.New()}
-	var err error
-	w.party, err = party.New(party.Config{Store: memory.New(), Journal: w.journal()})
+	w := &world{t: t, store: memory.New(), ids: new(atomic.Int64), dice: &diceFake{streams: map[string]string{}, revealed: map[string]bool{}}}
+	srv, err := party.New(party.Config{Store: memory.New(), Clock: clock(), Journal: []journal.Option{journal.WithPoll(5 * time.Millisecond)}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	rolls := dice.New(dice.Config{Store: memory.New(), Members: w.party, Logger: slog.New(slog.DiscardHandler), Journal: w.journal()})
-	w.addr = listen(t, "neighbours", w.party, rolls)
-	w.conn = dial(t, w.addr)
-	must(w, gm, &partyv1.CreateCampaignRequest{CampaignId: "c1", Title: "The Long Road", Chapter: 3, Members: []*partyv1.CampaignMember{
-		{Subject: adas, Role: typev1.Role_ROLE_PLAYER}, {Subject: brams, Role: typev1.Role_ROLE_PLAYER}, {Subject: cleos, Role: typev1.Role_ROLE_PLAYER},
-		{Subject: spectator, Role: typev1.Role_ROLE_SPECTATOR}, {Subject: bot, Role: typev1.Role_ROLE_BOT, Characters: []string{ada}},
+	w.addr = listen(t, "party", func(r grpc.ServiceRegistrar) {
+		srv.Register(r)
+		dicev1.RegisterDiceServiceServer(r, w.dice)
+	}, srv)
+	w.parties = &client{t: t, conn: dial(t, w.addr), ids: w.ids}
+
+	do[*partyv1.CreateCampaignResponse](w.parties, owner, &partyv1.CreateCampaignRequest{CampaignId: "c1", Title: "The Long Road", Chapter: 3,
+		Members: []*partyv1.CampaignMember{
+			{Subject: gm, Role: typev1.Role_ROLE_GM}, {Subject: adas, Role: typev1.Role_ROLE_PLAYER},
+			{Subject: brams, Role: typev1.Role_ROLE_PLAYER}, {Subject: cleos, Role: typev1.Role_ROLE_PLAYER},
+			{Subject: spectator, Role: typev1.Role_ROLE_SPECTATOR},
+			{Subject: bot, Role: typev1.Role_ROLE_BOT, Characters: []string{ada}},
+		}})
+	do[*partyv1.CreateCampaignResponse](w.parties, stranger, &partyv1.CreateCampaignRequest{CampaignId: "c2", Title: "Elsewhere"})
+	for _, c := range [][2]string{{"ada", adas}, {"bram", brams}, {"cleo", cleos}} {
+		name := camp + "/characters/" + c[0]
+		do[*partyv1.CreateCharacterResponse](w.parties, c[1], &partyv1.CreateCharacterRequest{Parent: camp, CharacterId: c[0], Title: strings.ToUpper(c[0][:1]) + c[0][1:]})
+		do[*partyv1.SetAbilitiesResponse](w.parties, c[1], &partyv1.SetAbilitiesRequest{Name: name, Abilities: &partyv1.Abilities{Brute: 4, Agility: 4, Wits: 4, Combat: 4}})
+	}
+	do[*partyv1.BuyToolsResponse](w.parties, adas, &partyv1.BuyToolsRequest{Name: ada, Tools: []*partyv1.Tool{
+		{Id: "maul", Title: "the maul", Ability: "brute", Rating: "major", Qualities: []string{"improved"}},
+		{Id: "censer", Title: "the censer", Ability: "wits", Rating: "minor", Qualities: []string{"cleanse"}, Drawback: "liability"},
 	}})
-	must(w, stranger, &partyv1.CreateCampaignRequest{CampaignId: "c2", Title: "Elsewhere"})
+	for number := range int32(2) {
+		do[*partyv1.LoadToolResponse](w.parties, adas, &partyv1.LoadToolRequest{Name: ada, Number: number + 1})
+	}
+	do[*partyv1.CreatePartyResponse](w.parties, adas, &partyv1.CreatePartyRequest{Parent: camp, PartyId: "team", Character: ada})
+	do[*partyv1.JoinPartyResponse](w.parties, brams, &partyv1.JoinPartyRequest{Name: team, Character: bram})
+	do[*partyv1.JoinPartyResponse](w.parties, cleos, &partyv1.JoinPartyRequest{Name: team, Character: cleo})
 	return w
 }
 
-// node is one dungeon service.
-type node struct {
-	*world
-	srv  *dungeon.Server
-	conn *grpc.ClientConn
+// clock ticks a second at each look.
+func clock() func() time.Time {
+	var ticks atomic.Int64
+	return func() time.Time {
+		return time.Date(2031, 3, 1, 12, 0, 0, 0, time.UTC).Add(time.Duration(ticks.Add(1)) * time.Second)
+	}
 }
 
-// node starts a service, which dies at a trip if it is given one.
-func (w *world) node(trips ...*trip) *node {
-	w.t.Helper()
-	var tr *trip
-	if len(trips) > 0 {
-		tr = trips[0]
+// called makes the calls of a dungeon service those of a service identity, and lets the world interfere.
+func (w *world) called(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer service:dungeon")
+	if w.before != nil {
+		if err := w.before(path.Base(method), req); err != nil {
+			return err
+		}
 	}
-	lenders := dial(w.t, w.addr, auth.UnaryClient(), func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-		ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer service:dungeon")
-		return tr.around(func() error { return invoke(ctx, method, req, reply, cc, opts...) })
-	})
-	srv, err := dungeon.New(dungeon.Config{
-		Store: tripStore{w.store, tr}, Members: w.party, Parties: partyv1.NewCampaignServiceClient(lenders), Leases: partyv1.NewLeaseServiceClient(lenders),
-		Dice: dicev1.NewDiceServiceClient(lenders), Logger: slog.New(slog.DiscardHandler), Journal: w.journal(),
-	})
+	err := invoke(ctx, method, req, reply, cc, opts...)
+	if err == nil && w.after != nil {
+		err = w.after(path.Base(method), req, reply)
+	}
+	return err
+}
+
+// node is one dungeon service on a listener of its own.
+type node struct {
+	*client
+	*world
+	srv *dungeon.Server
+}
+
+// node starts a service.
+func (w *world) node(change ...func(*dungeon.Config)) *node {
+	w.t.Helper()
+	conn := dial(w.t, w.addr, grpc.WithChainUnaryInterceptor(auth.UnaryClient(), w.called))
+	cfg := dungeon.Config{
+		Store: w.store, Parties: partyv1.NewCampaignServiceClient(conn), Leases: partyv1.NewLeaseServiceClient(conn), Dice: dicev1.NewDiceServiceClient(conn),
+		Members: adapter.NewRemoteMembers(partyv1.NewMembershipServiceClient(conn), 0, time.Now),
+		Logger:  slog.New(slog.DiscardHandler),
+		// Heads at every other record, so that replicas load states as well as records.
+		Journal: []journal.Option{journal.WithClock(clock()), journal.WithPoll(5 * time.Millisecond), journal.WithHeadEvery(2), journal.WithLogger(slog.New(slog.DiscardHandler))},
+	}
+	for _, c := range change {
+		c(&cfg)
+	}
+	srv, err := dungeon.New(cfg)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	return &node{world: w, srv: srv, conn: dial(w.t, listen(w.t, "dungeon", srv))}
+	addr := listen(w.t, "dungeon", srv.Register, srv)
+	return &node{client: &client{t: w.t, conn: dial(w.t, addr), ids: w.ids}, world: w, srv: srv}
 }
 
-// sweep lets the node's sweeper walk once.
-func (n *node) sweep() {
-	ctx, cancel := context.WithCancel(context.Background())
-	tick, done := make(chan time.Time), make(chan struct{})
-	go func() {
-		defer close(done)
-		n.srv.Sweep(ctx, tick)
-	}()
-	tick <- time.Time{} // taken after the first walk
-	cancel()
-	<-done
+// client makes calls for people.
+type client struct {
+	t    *testing.T
+	conn *grpc.ClientConn
+	ids  *atomic.Int64
 }
 
-// as returns a context in which somebody calls, who may be "<service> for <subject>"; "" has no token.
+// as returns a context in which somebody calls, who may be "<service> for <subject>".
 func as(ctx context.Context, who string) context.Context {
 	who, actor, _ := strings.Cut(who, " for ")
 	if actor != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, auth.ActorHeader, actor)
-	}
-	if who == "" {
-		return ctx
 	}
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+who)
 }
 
 // rpcOf finds the RPC of a request message by its name.
 func rpcOf(req proto.Message) protoreflect.MethodDescriptor {
-	d := req.ProtoReflect().Descriptor()
-	want := protoreflect.Name(strings.TrimSuffix(string(d.Name()), "Request"))
-	for i := range d.ParentFile().Services().Len() {
-		if m := d.ParentFile().Services().Get(i).Methods().ByName(want); m != nil {
-			return m
+	want := protoreflect.Name(strings.TrimSuffix(string(req.ProtoReflect().Descriptor().Name()), "Request"))
+	for _, f := range []protoreflect.FileDescriptor{
+		dungeonv1.File_wayfarer_dungeon_v1_dungeon_proto, dungeonv1.File_wayfarer_dungeon_v1_run_proto,
+		partyv1.File_wayfarer_party_v1_campaign_proto, partyv1.File_wayfarer_party_v1_character_proto, partyv1.File_wayfarer_party_v1_lease_proto,
+	} {
+		for i := range f.Services().Len() {
+			if m := f.Services().Get(i).Methods().ByName(want); m != nil {
+				return m
+			}
 		}
 	}
-	panic("no RPC takes a " + string(d.FullName()))
+	panic("no RPC takes a " + string(req.ProtoReflect().Descriptor().FullName()))
 }
 
 // call makes a unary call for somebody; a mutation without a request_id gets one of its own.
-func (w *world) call(conn *grpc.ClientConn, who string, req proto.Message) (proto.Message, error) {
-	if fd := req.ProtoReflect().Descriptor().Fields().ByName("request_id"); fd != nil && req.ProtoReflect().Get(fd).String() == "" {
-		req.ProtoReflect().Set(fd, protoreflect.ValueOfString(fmt.Sprintf("q-%d", w.ids.Add(1))))
+func (c *client) call(who string, req proto.Message) (proto.Message, error) {
+	m := req.ProtoReflect()
+	if fd := m.Descriptor().Fields().ByName("request_id"); fd != nil && m.Get(fd).String() == "" {
+		m.Set(fd, protoreflect.ValueOfString(fmt.Sprintf("q-%d", c.ids.Add(1))))
 	}
-	m := rpcOf(req)
-	typ, err := protoregistry.GlobalTypes.FindMessageByName(m.Output().FullName())
+	rpc := rpcOf(req)
+	typ, err := protoregistry.GlobalTypes.FindMessageByName(rpc.Output().FullName())
 	if err != nil {
 		return nil, err
 	}
 	res := typ.New().Interface()
 	ctx, cancel := context.WithTimeout(as(context.Background(), who), 30*time.Second)
 	defer cancel()
-	err = conn.Invoke(ctx, fmt.Sprintf("/%s/%s", m.Parent().FullName(), m.Name()), req, res)
+	err = c.conn.Invoke(ctx, fmt.Sprintf("/%s/%s", rpc.Parent().FullName(), rpc.Name()), req, res)
 	return res, err
 }
 
-// must makes a call of the party or dice service that has to succeed.
-func must(w *world, who string, req proto.Message) proto.Message {
-	w.t.Helper()
-	res, err := w.call(w.conn, who, req)
-	if err != nil {
-		w.t.Fatalf("%s: %T %v: %v", who, req, req, err)
-	}
-	return res
+// caller is whatever makes calls.
+type caller interface {
+	call(who string, req proto.Message) (proto.Message, error)
+	fatalf(format string, args ...any)
 }
 
-// try makes a call of the node.
-func (n *node) try(who string, req proto.Message) (proto.Message, error) { return n.call(n.conn, who, req) }
+func (c *client) fatalf(format string, args ...any) { c.t.Helper(); c.t.Fatalf(format, args...) }
 
-// do makes a call of the node that has to succeed.
-func do[R proto.Message](n *node, who string, req proto.Message) R {
-	n.t.Helper()
-	res, err := n.try(who, req)
+// do makes a call that must succeed.
+func do[R proto.Message](c caller, who string, req proto.Message) R {
+	res, err := c.call(who, req)
 	if err != nil {
-		n.t.Fatalf("%s: %T %v: %v", who, req, req, err)
+		c.fatalf("%s: %T %v: %v %v", who, req, req, err, status.Convert(err).Details())
 	}
 	return res.(R) //nolint:forcetypeassert // a test
 }
 
-// refusal is what a call should fail with; fields are joined by commas.
+// answer is what commands on runs answer.
+type answer interface {
+	proto.Message
+	GetRecord() *typev1.Record
+	GetRun() *dungeonv1.Run
+	GetEvents() []*dungeonv1.RunEvent
+}
+
+// refusal is what a call should fail with.
 type refusal struct {
 	code   codes.Code
 	reason string
-	field  string
+	field  string // several joined by commas
 }
 
 func (r refusal) check(t *testing.T, err error) {
@@ -364,24 +381,28 @@ func (r refusal) check(t *testing.T, err error) {
 func (w *world) seqs() map[string]int {
 	w.t.Helper()
 	out := map[string]int{}
-	ctx := context.Background()
 	for _, kind := range []string{"dungeon", "run"} {
-		firsts, err := w.store.Firsts(ctx, journal.Filter{Kind: kind}, journal.Cursor{}, 1000)
+		firsts, err := w.store.Firsts(context.Background(), journal.Filter{Kind: kind}, journal.Cursor{}, 1000)
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		for _, f := range firsts {
-			recs, err := w.store.Read(ctx, f.Stream, 0, 10_000)
-			if err != nil {
-				w.t.Fatal(err)
-			}
-			out[f.Stream] = len(recs)
+			out[f.Stream] = len(w.records(f.Stream))
 		}
 	}
 	return out
 }
 
-// owing tells how many entries the index of what runs owe has.
+func (w *world) records(stream string) []journal.Record {
+	w.t.Helper()
+	recs, err := w.store.Read(context.Background(), stream, 0, 10_000)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	return recs
+}
+
+// owing tells how many entries the index of what is owed has.
 func (w *world) owing() int {
 	w.t.Helper()
 	owed, err := w.store.Owing(context.Background(), "run", journal.Obligation{}, 100)
@@ -391,120 +412,145 @@ func (w *world) owing() int {
 	return len(owed)
 }
 
-// character makes a character with ratings 5, 4, 4, 4 unless told otherwise, and tools in its belt.
-func (w *world) character(id, owner string, ratings *partyv1.Abilities, tools ...*partyv1.Tool) {
+// leases lists what the party and its characters have lent, as "<lender id> to <holder id>".
+func (w *world) leases() []string {
 	w.t.Helper()
-	campaign := camp
-	if owner == stranger {
-		campaign = other
+	out := []string{}
+	if p := w.party(); p.GetState() == partyv1.Party_STATE_IN_RUN {
+		out = append(out, "team to "+adapter.IDOf(p.GetRun()))
 	}
-	name := campaign + "/characters/" + id
-	if ratings == nil {
-		ratings = &partyv1.Abilities{Brute: 5, Agility: 4, Wits: 4, Combat: 4}
-	}
-	must(w, owner, &partyv1.CreateCharacterRequest{Parent: campaign, CharacterId: id, Title: strings.ToUpper(id[:1]) + id[1:]})
-	must(w, owner, &partyv1.SetAbilitiesRequest{Name: name, Abilities: ratings})
-	if len(tools) > 0 {
-		must(w, owner, &partyv1.BuyToolsRequest{Name: name, Tools: tools})
-	}
-	for i := range tools {
-		must(w, owner, &partyv1.LoadToolRequest{Name: name, Number: int32(i + 1)})
-	}
-}
-
-// begin makes the usual characters, a party of the first three that Ada leads, and a dungeon.
-func (n *node) begin() *node {
-	n.t.Helper()
-	n.character("ada", adas, nil,
-		&partyv1.Tool{Id: "maul", Ability: "brute", Rating: "major", Qualities: []string{"improved"}},
-		&partyv1.Tool{Id: "hook", Ability: "agility", Rating: "minor"})
-	n.character("bram", brams, nil)
-	n.character("cleo", cleos, nil)
-	n.character("dan", adas, nil)
-	n.character("zed", stranger, nil)
-	must(n.world, adas, &partyv1.CreatePartyRequest{Parent: camp, PartyId: "team", Character: ada})
-	must(n.world, brams, &partyv1.JoinPartyRequest{Name: team, Character: bram})
-	must(n.world, cleos, &partyv1.JoinPartyRequest{Name: team, Character: cleo})
-	do[*dungeonv1.ImportDungeonResponse](n, gm, &dungeonv1.ImportDungeonRequest{Parent: camp, Dungeon: testDungeon()})
-	return n
-}
-
-// testDungeon is a deck of brute challenges whose texts all name it, so that a test finds them where they do not belong.
-func testDungeon() *dungeonv1.DungeonDefinition {
-	d := &dungeonv1.DungeonDefinition{
-		Id: "vault", Number: 7, Name: "The Vault", Type: "ruin", Summary: "Doors behind doors.", TnBonus: &dungeonv1.TnBonus{Final: 1},
-	}
-	for _, c := range [][2]string{{"e", "entry"}, {"n1", "normal"}, {"n2", "normal"}, {"n3", "normal"}, {"f", "final"}} {
-		d.Cards = append(d.Cards, &dungeonv1.Card{
-			Id: c[0], Kind: c[1], Ability: "brute", Level: 1, Conditions: []string{"treasure"}, Title: "Door " + c[0], Text: "cardtext-" + c[0] + " bars the way.",
-		})
-	}
-	return d
-}
-
-func startDelve() *dungeonv1.StartRunRequest {
-	return &dungeonv1.StartRunRequest{Parent: camp, RunId: "delve", Party: team, Dungeon: vault, Character: ada, RequestId: "start"}
-}
-
-// started begins the usual run.
-func (n *node) started() *node {
-	n.t.Helper()
-	do[*dungeonv1.StartRunResponse](n.begin(), adas, startDelve())
-	return n
-}
-
-func (n *node) run(who string) *dungeonv1.Run {
-	n.t.Helper()
-	return do[*dungeonv1.GetRunResponse](n, who, &dungeonv1.GetRunRequest{Name: delve}).GetRun()
-}
-
-func force(character string) *dungeonv1.ActRequest {
-	return &dungeonv1.ActRequest{Name: delve, Character: character, Action: &dungeonv1.Action{Means: &dungeonv1.Action_Basic{Basic: "force"}}}
-}
-
-func use(character string, tool int32) *dungeonv1.ActRequest {
-	return &dungeonv1.ActRequest{Name: delve, Character: character, Action: &dungeonv1.Action{Means: &dungeonv1.Action_Tool{Tool: tool}}}
-}
-
-// owners tells who plays whom.
-var owners = map[string]string{ada: adas, bram: brams, cleo: cleos, dan: adas}
-
-// round lets everybody act by force, then completes with reported faces.
-func (n *node) round(faces ...int32) *dungeonv1.CompleteResponse {
-	n.t.Helper()
-	r := n.run(gm)
-	for _, m := range r.GetChallenge().GetWaiting() {
-		do[*dungeonv1.ActResponse](n, owners[m], force(m))
-	}
-	return do[*dungeonv1.CompleteResponse](n, gm, &dungeonv1.CompleteRequest{
-		Name: delve, Character: r.GetChallenge().GetDrawer(), ReportedDice: faces, Etag: n.run(gm).GetEtag(),
-	})
-}
-
-// borrowed tells what the party service has lent to whom.
-func (w *world) borrowed(characters ...string) map[string]string {
-	w.t.Helper()
-	out := map[string]string{}
-	for _, name := range characters {
-		c := must(w, gm, &partyv1.GetCharacterRequest{Name: name}).(*partyv1.GetCharacterResponse).GetCharacter() //nolint:forcetypeassert // a test
+	for _, name := range []string{ada, bram, cleo} {
+		c := do[*partyv1.GetCharacterResponse](w.parties, gm, &partyv1.GetCharacterRequest{Name: name}).GetCharacter()
 		for _, l := range c.GetLeases() {
-			out[name] = l.GetHolder()
+			out = append(out, adapter.IDOf(name)+" to "+adapter.IDOf(l.GetHolder()))
 		}
-	}
-	if p := w.roster(); p.GetState() == partyv1.Party_STATE_IN_RUN {
-		out[team] = p.GetRun()
 	}
 	return out
 }
 
-// roster reads the usual party.
-func (w *world) roster() *partyv1.Party {
+func (w *world) party() *partyv1.Party {
 	w.t.Helper()
-	return must(w, gm, &partyv1.GetPartyRequest{Name: team}).(*partyv1.GetPartyResponse).GetParty() //nolint:forcetypeassert // a test
+	return do[*partyv1.GetPartyResponse](w.parties, gm, &partyv1.GetPartyRequest{Name: team}).GetParty()
 }
 
-// revealed tells whether the seed of a run's dice is public.
-func (w *world) revealed(stream string) bool {
+// revealed tells whether all streams there are have been revealed.
+func (w *world) revealed() bool {
+	w.dice.mu.Lock()
+	defer w.dice.mu.Unlock()
+	for s := range w.dice.streams {
+		if !w.dice.revealed[s] {
+			return false
+		}
+	}
+	return true
+}
+
+// errDown is what calls of another service fail with while it is down.
+var errDown = status.Error(codes.Unavailable, "is down")
+
+// shipped returns a shipped dungeon.
+func shipped(id string) *dungeonv1.DungeonDefinition {
+	all := digger.ShippedDungeons()
+	i := slices.IndexFunc(all, func(d digger.Dungeon) bool { return d.ID == id })
+	return definition(all[i])
+}
+
+// definition makes the message of a dungeon.
+func definition(d digger.Dungeon) *dungeonv1.DungeonDefinition {
+	out := &dungeonv1.DungeonDefinition{
+		Id: d.ID, Number: int32(d.Number), Name: d.Name, Type: d.Type, Summary: d.Summary, //nolint:gosec // small
+		TnBonus: &dungeonv1.TnBonus{Climax: int32(d.TNBonus.Climax), Final: int32(d.TNBonus.Final)}, //nolint:gosec // small
+	}
+	for _, c := range d.Cards {
+		out.Cards = append(out.Cards, &dungeonv1.Card{
+			Id: c.ID, Kind: c.Kind, Ability: c.Ability, Level: int32(c.Level), Conditions: c.Conditions, Title: c.Title, Text: c.Text, //nolint:gosec // small
+		})
+	}
+	return out
+}
+
+// imported imports the shipped Ruin.
+func (n *node) imported() *node {
+	do[*dungeonv1.ImportDungeonResponse](n, gm, &dungeonv1.ImportDungeonRequest{Parent: camp, Dungeon: shipped("ostrell-granary")})
+	return n
+}
+
+func startDive() *dungeonv1.StartRunRequest {
+	return &dungeonv1.StartRunRequest{Parent: camp, RunId: "dive", Party: team, Dungeon: granary, Character: ada, RequestId: "start"}
+}
+
+// begin imports the shipped Ruin and starts a run: its entry is a challenge of brute.
+func (n *node) begin() *node {
+	n.imported()
+	do[*dungeonv1.StartRunResponse](n, adas, startDive())
+	return n
+}
+
+// act lets everybody act with the basic action.
+func (n *node) act() {
+	for _, who := range n.run(gm).GetChallenge().GetWaiting() {
+		do[*dungeonv1.ActResponse](n, gm, basic(who, n.run(gm).GetChallenge().GetAbility()))
+	}
+}
+
+func basic(who, ability string) *dungeonv1.ActRequest {
+	return &dungeonv1.ActRequest{Name: dive, Character: who, Action: &dungeonv1.Action{Means: &dungeonv1.Action_Basic{Basic: ability}}}
+}
+
+func withTool(who string, number int32) *dungeonv1.ActRequest {
+	return &dungeonv1.ActRequest{Name: dive, Character: who, Action: &dungeonv1.Action{Means: &dungeonv1.Action_Tool{Tool: number}}}
+}
+
+func (n *node) run(who string) *dungeonv1.Run {
+	return do[*dungeonv1.GetRunResponse](n, who, &dungeonv1.GetRunRequest{Name: dive}).GetRun()
+}
+
+// watch collects what a watch sends until it ends.
+func (n *node) watch(who, name string, from int32) ([]*dungeonv1.WatchRunResponse, error) {
+	ctx, cancel := context.WithTimeout(as(context.Background(), who), 30*time.Second)
+	defer cancel()
+	s, err := dungeonv1.NewRunServiceClient(n.conn).WatchRun(ctx, &dungeonv1.WatchRunRequest{Name: name, FromSeq: from})
+	if err != nil {
+		return nil, err
+	}
+	var out []*dungeonv1.WatchRunResponse
+	for {
+		res, err := s.Recv()
+		if errors.Is(err, io.EOF) {
+			return out, nil
+		}
+		if err != nil {
+			return out, err
+		}
+		out = append(out, res)
+	}
+}
+
+// sweep lets a node's sweeper walk once.
+func (n *node) sweep() {
+	ctx, stop := context.WithCancel(context.Background())
+	tick, done := make(chan time.Time), make(chan struct{})
+	go func() {
+		defer close(done)
+		n.srv.Sweep(ctx, tick)
+	}()
+	tick <- time.Time{} // taken when the first walk is over
+	stop()
+	<-done
+}
+
+// stored returns the events of a run as they are journaled.
+func (w *world) stored(stream string) []*dungeonv1.RunEvent {
 	w.t.Helper()
-	return must(w, gm, &dicev1.GetStreamRequest{Name: stream}).(*dicev1.GetStreamResponse).GetStream().GetRevealed() //nolint:forcetypeassert // a test
+	var out []*dungeonv1.RunEvent
+	for _, r := range w.records(stream) {
+		for _, raw := range r.Events {
+			e := &dungeonv1.RunEvent{}
+			if err := protojson.Unmarshal(raw, e); err != nil {
+				w.t.Fatal(err)
+			}
+			out = append(out, e)
+		}
+	}
+	return out
 }

@@ -34,6 +34,7 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/memory"
 	"github.com/wayfarer-rpg/wayfarer/internal/serve"
+	"github.com/wayfarer-rpg/wayfarer/rules/diedrop"
 	"github.com/wayfarer-rpg/wayfarer/services/adapter"
 	"github.com/wayfarer-rpg/wayfarer/services/travel"
 )
@@ -295,7 +296,7 @@ type world struct {
 	dice  *diceFake
 	roles roles
 	ids   *atomic.Int64
-	// bare leaves the checks of requests out, whose making takes most of the time of a test with many nodes.
+	// bare leaves out the checks of requests and most of the ruleset, which take most of the time of a test with many nodes.
 	bare bool
 }
 
@@ -326,6 +327,15 @@ func (w *world) node(t *testing.T, change ...func(*travel.Config)) *node {
 		Logger: slog.New(slog.DiscardHandler),
 		// Heads at every other record, so that replicas load states as well as records.
 		Journal: []journal.Option{journal.WithPoll(5 * time.Millisecond), journal.WithHeadEvery(2)},
+	}
+	if w.bare {
+		rules := *diedrop.Default()
+		rules.SiteTables, rules.Missions, rules.Params = nil, rules.Missions[:1], maps.Clone(rules.Params)
+		for name, p := range rules.Params {
+			p.Note, p.Rules = "", nil
+			rules.Params[name] = p
+		}
+		cfg.Rules = &rules
 	}
 	for _, c := range change {
 		c(&cfg)

@@ -220,12 +220,26 @@ func rulesetTo(rs *diedrop.Ruleset) (*structpb.Struct, error) {
 	return out, nil
 }
 
+// rulesetFrom reads the ruleset that a journey was frozen with. It was checked then; a program that has learnt parameters
+// since plays those by their defaults.
 func rulesetFrom(doc *structpb.Struct) (*diedrop.Ruleset, error) {
 	raw, err := doc.MarshalJSON()
 	if err != nil {
 		return nil, fmt.Errorf("ruleset: %w", err)
 	}
-	return diedrop.Parse(raw)
+	rs := &diedrop.Ruleset{}
+	if err := json.Unmarshal(raw, rs); err != nil {
+		return nil, fmt.Errorf("ruleset: %w", err)
+	}
+	if rs.Params == nil {
+		rs.Params = map[string]diedrop.Param{}
+	}
+	for name, p := range diedrop.Default().Params {
+		if _, ok := rs.Params[name]; !ok {
+			rs.Params[name] = p
+		}
+	}
+	return rs, nil
 }
 
 // memberOf returns a traveler of a company with the vitals that count: a hireling's own, a character's borrowed ones.

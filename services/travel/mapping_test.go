@@ -173,6 +173,23 @@ func TestTheBeginningMapsBothWaysWithoutLoss(t *testing.T) {
 	}
 }
 
+// A journey that was begun before a parameter was invented plays on, by its default.
+func TestARulesetOfBefore(t *testing.T) {
+	t.Parallel()
+	doc, err := rulesetTo(diedrop.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	delete(doc.GetFields()["params"].GetStructValue().GetFields(), "enter.dice")
+	rs, err := rulesetFrom(doc)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(diedrop.Default(), rs); diff != "" {
+		t.Errorf("(-shipped +read):\n%s", diff)
+	}
+}
+
 // Messages of the contract in the fold have to come through the head's JSON as they were.
 func TestFoldsComeBackFromTheirHeads(t *testing.T) {
 	t.Parallel()

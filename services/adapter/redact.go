@@ -63,9 +63,9 @@ func messageOf(fd protoreflect.FieldDescriptor) protoreflect.MessageDescriptor {
 }
 
 func clearSecrets(m protoreflect.Message) {
-	if die, ok := m.Interface().(*typev1.Die); ok {
-		if die.GetSecret() {
-			die.Face = 0
+	if m.Descriptor().FullName() == dieName {
+		if fields := m.Descriptor().Fields(); m.Get(fields.ByName("secret")).Bool() {
+			m.Clear(fields.ByName("face"))
 		}
 		return
 	}

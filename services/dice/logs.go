@@ -72,12 +72,8 @@ func streamName(campaign, log string, n int) string {
 	return campaign + "/streams/" + requestid.Derive(log, "stream-"+strconv.Itoa(n))
 }
 
-// ensure makes the caller's own log with its first stream, unless it is there or the command is refused.
-func (l logs) ensure(ctx context.Context, of adapter.Command) error {
-	if of.Refusal != nil {
-		return nil
-	}
-	c, log := of.Caller, of.Stream
+// ensure makes the caller's own log with its first stream, unless it is there.
+func (l logs) ensure(ctx context.Context, c adapter.Caller, log string) error {
 	_, err := l.agg.Load(ctx, log)
 	if err == nil || fault.KindOf(err) != fault.NotFound {
 		return err
@@ -105,8 +101,10 @@ func (l logs) newStream(ctx context.Context, c adapter.Caller, log string, n int
 
 // roll records one event that decide makes of dice. It gives the event the stream and the number of its roll.
 func (l logs) roll(ctx context.Context, cmd adapter.Command, decide func(stream string, index int, dice *play.Dice) *dicev1.RollLogEvent) (logAnswer, error) {
-	if err := l.ensure(ctx, cmd); err != nil {
-		return logAnswer{}, err
+	if cmd.Refusal == nil {
+		if err := l.ensure(ctx, cmd.Caller, cmd.Stream); err != nil {
+			return logAnswer{}, err
+		}
 	}
 	return l.agg.Commit(ctx, cmd, func(_ context.Context, at journal.At[logState], dice *play.Dice) (adapter.Decision[*dicev1.RollLogEvent], error) {
 		stream, index := at.State.Stream, at.Next()

@@ -237,12 +237,14 @@ func (s *Server) RotateRollLog(ctx context.Context, req *dicev1.RotateRollLogReq
 	if err != nil {
 		return nil, err
 	}
-	if log == logName(c.Campaign, c.Subject) {
-		if err := s.logs.ensure(ctx, cmd); err != nil {
+	switch own := log == logName(c.Campaign, c.Subject); {
+	case cmd.Refusal != nil:
+	case !own:
+		cmd.Refusal = c.RequireGM()
+	default:
+		if err := s.logs.ensure(ctx, c, log); err != nil {
 			return nil, err
 		}
-	} else if cmd.Refusal == nil {
-		cmd.Refusal = c.RequireGM()
 	}
 	ans, err := s.logs.rotate(ctx, cmd)
 	if err != nil {

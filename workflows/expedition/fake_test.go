@@ -1,0 +1,404 @@
+package expedition
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/timestamppb"
+
+	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
+	travelv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1"
+	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/fault"
+	"github.com/wayfarer-rpg/wayfarer/internal/requestid"
+	"github.com/wayfarer-rpg/wayfarer/internal/serve"
+)
+
+// tokens is a verifier that takes a subject for its own token; those that begin with "service:" are services.
+type tokens struct{}
+
+func (tokens) Verify(_ context.Context, token string) (auth.Principal, error) {
+	return auth.Principal{Subject: token, Service: strings.HasPrefix(token, "service:")}, nil
+}
+
+// identity sends a subject as the token of every call.
+type identity string
+
+func (i identity) GetRequestMetadata(context.Context, ...string) (map[string]string, error) {
+	return map[string]string{"authorization": "Bearer " + string(i)}, nil
+}
+
+func (identity) RequireTransportSecurity() bool { return false }
+
+// world is the travel and the dungeon service with as little of a game as an expedition can see: places are entered and
+// left, runs begin and end. Like the services it keeps one record for each command and answers a request_id once.
+type world struct {
+	travelv1.UnimplementedJourneyServiceServer
+	dungeonv1.UnimplementedRunServiceServer
+	t *testing.T
+
+	mu       sync.Mutex
+	journeys map[string]*travelv1.Journey
+	runs     map[string]*dungeonv1.Run
+	log      map[string][]entry
+	answers  map[string]kept
+	// calls counts the commands that changed something, by the names of their requests.
+	calls map[string]int
+	// actors are for whom they were given, in order.
+	actors []string
+	// refuse is what the next command of that request's name gets instead.
+	refuse map[string]error
+	// slowSettling makes runs end unsettled; they settle when they are looked at again.
+	slowSettling bool
+	// leased is refused as a company until it is free.
+	leased map[string]bool
+}
+
+type entry struct {
+	record *typev1.Record
+	events []proto.Message
+}
+
+type kept struct {
+	hash string
+	res  proto.Message
+	err  error
+}
+
+func newWorld(t *testing.T) *world {
+	return &world{
+		t: t, journeys: map[string]*travelv1.Journey{}, runs: map[string]*dungeonv1.Run{}, log: map[string][]entry{},
+		answers: map[string]kept{}, calls: map[string]int{}, refuse: map[string]error{}, leased: map[string]bool{},
+	}
+}
+
+// serveOn serves something on a free port until the test ends and returns a connection for the given identity.
+func serveOn(t *testing.T, as identity, register func(grpc.ServiceRegistrar), dial ...grpc.DialOption) *grpc.ClientConn {
+	t.Helper()
+	srv, err := serve.NewServer(serve.Config{Name: "test", Verifier: tokens{}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Grace: time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	register(srv)
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, stop := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- srv.Serve(ctx, lis) }()
+	dial = append(dial, grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if as != "" {
+		dial = append(dial, grpc.WithPerRPCCredentials(as), grpc.WithChainUnaryInterceptor(auth.UnaryClient()), grpc.WithChainStreamInterceptor(auth.StreamClient()))
+	}
+	conn, err := grpc.NewClient(lis.Addr().String(), dial...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = conn.Close()
+		stop()
+		if err := <-done; err != nil {
+			t.Errorf("stop a server: %v", err)
+		}
+	})
+	return conn
+}
+
+func (w *world) register(r grpc.ServiceRegistrar) {
+	travelv1.RegisterJourneyServiceServer(r, w)
+	dungeonv1.RegisterRunServiceServer(r, w)
+}
+
+// request is what all commands have.
+type request interface {
+	proto.Message
+	GetRequestId() string
+}
+
+// command answers a command as the services do: once, for a service that acts for a user, with one record.
+func (w *world) command(ctx context.Context, req request, name string, do func(rec *typev1.Record) (proto.Message, []proto.Message, error)) (proto.Message, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	p, _ := auth.FromContext(ctx)
+	if !p.Service || p.Actor == "" {
+		return nil, fault.New(fault.FailedPrecondition, "OWNED_BY_EXPEDITION", "an expedition gives the commands, not %q", p.Subject)
+	}
+	hash, err := requestid.Hash(name, p.Actor, req)
+	if err != nil {
+		return nil, err
+	}
+	if first, ok := w.answers[req.GetRequestId()]; ok {
+		if first.hash != hash {
+			return nil, fault.Invalid("request_id", "was used").Because("REQUEST_ID_REUSED")
+		}
+		return first.res, first.err
+	}
+	kind := string(req.ProtoReflect().Descriptor().Name())
+	if err := w.refuse[kind]; err != nil {
+		delete(w.refuse, kind)
+		return nil, err
+	}
+	rec := &typev1.Record{
+		Seq: int32(len(w.log[name]) + 1), RequestId: req.GetRequestId(), Actor: p.Actor, Time: timestamppb.New(time.Unix(1000, 0)), //nolint:gosec // few
+		Dice: []*typev1.Die{{Purpose: "test", Sides: 6, Face: 3, Secret: true}},
+	}
+	res, events, err := do(rec)
+	if err == nil {
+		w.log[name] = append(w.log[name], entry{rec, events})
+		w.calls[kind]++
+		w.actors = append(w.actors, p.Actor)
+		res = proto.Clone(res)
+	}
+	if err == nil || fault.ReasonOf(err) == "LEASED" { // a start that was undone is answered with its refusal for ever
+		w.answers[req.GetRequestId()] = kept{hash, res, err}
+	}
+	return res, err
+}
+
+func (w *world) journey(ctx context.Context, req request, name string, change func(*travelv1.Journey) error) (*travelv1.Journey, *typev1.Record, []*travelv1.JourneyEvent, error) {
+	res, err := w.command(ctx, req, name, func(rec *typev1.Record) (proto.Message, []proto.Message, error) {
+		j := w.journeys[name]
+		if j == nil {
+			return nil, nil, fault.New(fault.NotFound, "NOT_FOUND", "%s does not exist", name)
+		}
+		if j.GetPhase() != travelv1.Journey_PHASE_TRAVELING && rec.GetSeq() > 1 {
+			return nil, nil, fault.New(fault.FailedPrecondition, "NOT_TRAVELING", "over")
+		}
+		if err := change(j); err != nil {
+			return nil, nil, err
+		}
+		j.Seq = rec.GetSeq()
+		return &travelv1.MoveResponse{Record: rec, Journey: j}, []proto.Message{&travelv1.JourneyEvent{}}, nil
+	})
+	if err != nil {
+		return nil, nil, nil, err
+	}
+	m := res.(*travelv1.MoveResponse)
+	return m.GetJourney(), m.GetRecord(), nil, nil
+}
+
+func (w *world) run(ctx context.Context, req request, name string, change func(*dungeonv1.Run) error) (*dungeonv1.Run, *typev1.Record, error) {
+	res, err := w.command(ctx, req, name, func(rec *typev1.Record) (proto.Message, []proto.Message, error) {
+		r := w.runs[name]
+		if r == nil {
+			return nil, nil, fault.New(fault.NotFound, "NOT_FOUND", "%s does not exist", name)
+		}
+		if rec.GetSeq() > 1 && r.GetPhase() != dungeonv1.Run_PHASE_DRAW {
+			return nil, nil, fault.New(fault.FailedPrecondition, "RUN_OVER", "over")
+		}
+		if err := change(r); err != nil {
+			return nil, nil, err
+		}
+		r.Seq = rec.GetSeq()
+		return &dungeonv1.DrawResponse{Record: rec, Run: r}, []proto.Message{&dungeonv1.RunEvent{}}, nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	d := res.(*dungeonv1.DrawResponse)
+	return d.GetRun(), d.GetRecord(), nil
+}
+
+func (w *world) StartJourney(ctx context.Context, req *travelv1.StartJourneyRequest) (*travelv1.StartJourneyResponse, error) {
+	id := req.GetJourneyId()
+	if id == "" {
+		id = requestid.Derive(req.GetParent(), req.GetRequestId())
+	}
+	name := req.GetParent() + "/journeys/" + id
+	w.mu.Lock()
+	if w.journeys[name] == nil {
+		w.journeys[name] = &travelv1.Journey{Name: name}
+	}
+	leased := w.leased[req.GetCompany()]
+	w.mu.Unlock()
+	j, rec, events, err := w.journey(ctx, req, name, func(j *travelv1.Journey) error {
+		if leased {
+			return fault.New(fault.FailedPrecondition, "LEASED", "somebody has it").With("resource", req.GetCompany()).With("holder", "x")
+		}
+		j.Phase, j.Company, j.Expedition, j.Inside = travelv1.Journey_PHASE_TRAVELING, req.GetCompany(), req.GetExpedition(), req.GetInside()
+		return nil
+	})
+	return &travelv1.StartJourneyResponse{Record: rec, Journey: j, Events: events}, err
+}
+
+func (w *world) Move(ctx context.Context, req *travelv1.MoveRequest) (*travelv1.MoveResponse, error) {
+	j, rec, events, err := w.journey(ctx, req, req.GetName(), func(j *travelv1.Journey) error {
+		if req.GetEtag() == "stale" {
+			return fault.New(fault.Aborted, "ETAG_MISMATCH", "has changed").At("etag", "is stale")
+		}
+		if req.GetTo().GetQ() > 90 {
+			return fault.New(fault.FailedPrecondition, "NOT_ADJACENT", "too far").With("resource", j.GetName())
+		}
+		j.Hex = req.GetTo()
+		j.Round++
+		return nil
+	})
+	return &travelv1.MoveResponse{Record: rec, Journey: j, Events: events}, err
+}
+
+func (w *world) EnterLocation(ctx context.Context, req *travelv1.EnterLocationRequest) (*travelv1.EnterLocationResponse, error) {
+	j, rec, events, err := w.journey(ctx, req, req.GetName(), func(j *travelv1.Journey) error { j.Inside = "mill"; return nil })
+	return &travelv1.EnterLocationResponse{Record: rec, Journey: j, Events: events}, err
+}
+
+func (w *world) LeaveLocation(ctx context.Context, req *travelv1.LeaveLocationRequest) (*travelv1.LeaveLocationResponse, error) {
+	j, rec, events, err := w.journey(ctx, req, req.GetName(), func(j *travelv1.Journey) error { j.Inside = ""; return nil })
+	return &travelv1.LeaveLocationResponse{Record: rec, Journey: j, Events: events}, err
+}
+
+func (w *world) EndJourney(ctx context.Context, req *travelv1.EndJourneyRequest) (*travelv1.EndJourneyResponse, error) {
+	j, rec, events, err := w.journey(ctx, req, req.GetName(), func(j *travelv1.Journey) error {
+		j.Phase = travelv1.Journey_PHASE_ENDED
+		return nil
+	})
+	return &travelv1.EndJourneyResponse{Record: rec, Journey: j, Events: events}, err
+}
+
+func (w *world) AbandonJourney(ctx context.Context, req *travelv1.AbandonJourneyRequest) (*travelv1.AbandonJourneyResponse, error) {
+	j, rec, events, err := w.journey(ctx, req, req.GetName(), func(j *travelv1.Journey) error {
+		j.Phase = travelv1.Journey_PHASE_ABANDONED
+		return nil
+	})
+	return &travelv1.AbandonJourneyResponse{Record: rec, Journey: j, Events: events}, err
+}
+
+func (w *world) GetJourney(_ context.Context, req *travelv1.GetJourneyRequest) (*travelv1.GetJourneyResponse, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	j := w.journeys[req.GetName()]
+	if j.GetSeq() == 0 {
+		return nil, fault.New(fault.NotFound, "NOT_FOUND", "%s does not exist", req.GetName())
+	}
+	return &travelv1.GetJourneyResponse{Journey: proto.CloneOf(j)}, nil
+}
+
+func (w *world) WatchJourney(req *travelv1.WatchJourneyRequest, s grpc.ServerStreamingServer[travelv1.WatchJourneyResponse]) error {
+	for _, e := range w.after(req.GetName(), req.GetFromSeq()) {
+		if err := s.Send(&travelv1.WatchJourneyResponse{Record: e.record, Events: []*travelv1.JourneyEvent{e.events[0].(*travelv1.JourneyEvent)}}); err != nil {
+			return err
+		}
+	}
+	<-s.Context().Done() // more may come
+	return s.Context().Err()
+}
+
+func (w *world) after(name string, seq int32) []entry {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return append([]entry(nil), w.log[name][seq:]...)
+}
+
+func (w *world) StartRun(ctx context.Context, req *dungeonv1.StartRunRequest) (*dungeonv1.StartRunResponse, error) {
+	name := req.GetParent() + "/runs/" + requestid.Derive(req.GetParent(), req.GetRequestId())
+	w.mu.Lock()
+	if w.runs[name] == nil {
+		w.runs[name] = &dungeonv1.Run{Name: name}
+	}
+	w.mu.Unlock()
+	r, rec, err := w.run(ctx, req, name, func(r *dungeonv1.Run) error {
+		r.Phase, r.Expedition, r.Party, r.Leader = dungeonv1.Run_PHASE_DRAW, req.GetExpedition(), req.GetParty(), req.GetCharacter()
+		return nil
+	})
+	return &dungeonv1.StartRunResponse{Record: rec, Run: r}, err
+}
+
+func (w *world) Draw(ctx context.Context, req *dungeonv1.DrawRequest) (*dungeonv1.DrawResponse, error) {
+	r, rec, err := w.run(ctx, req, req.GetName(), func(r *dungeonv1.Run) error { r.Round++; return nil })
+	return &dungeonv1.DrawResponse{Record: rec, Run: r}, err
+}
+
+func (w *world) Complete(ctx context.Context, req *dungeonv1.CompleteRequest) (*dungeonv1.CompleteResponse, error) {
+	r, rec, err := w.run(ctx, req, req.GetName(), func(r *dungeonv1.Run) error {
+		r.Phase, r.Settled = dungeonv1.Run_PHASE_WON, !w.slowSettling
+		return nil
+	})
+	return &dungeonv1.CompleteResponse{Record: rec, Run: r}, err
+}
+
+func (w *world) AbandonRun(ctx context.Context, req *dungeonv1.AbandonRunRequest) (*dungeonv1.AbandonRunResponse, error) {
+	r, rec, err := w.run(ctx, req, req.GetName(), func(r *dungeonv1.Run) error {
+		if req.GetCharacter() != r.GetLeader() {
+			return fault.New(fault.FailedPrecondition, "NOT_LEADER", "%s does not lead", req.GetCharacter())
+		}
+		r.Phase, r.Settled = dungeonv1.Run_PHASE_ABANDONED, !w.slowSettling
+		return nil
+	})
+	return &dungeonv1.AbandonRunResponse{Record: rec, Run: r}, err
+}
+
+// GetRun settles a run that was over at the look before.
+func (w *world) GetRun(_ context.Context, req *dungeonv1.GetRunRequest) (*dungeonv1.GetRunResponse, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	r := w.runs[req.GetName()]
+	if r.GetSeq() == 0 {
+		return nil, fault.New(fault.NotFound, "NOT_FOUND", "%s does not exist", req.GetName())
+	}
+	seen := proto.CloneOf(r)
+	if r.GetPhase() != dungeonv1.Run_PHASE_DRAW && !r.GetSettled() {
+		r.Seq++
+		r.Settled = true
+		w.log[r.GetName()] = append(w.log[r.GetName()], entry{
+			&typev1.Record{Seq: r.GetSeq(), RequestId: fmt.Sprintf("settle-%d", r.GetSeq())},
+			[]proto.Message{&dungeonv1.RunEvent{Event: &dungeonv1.RunEvent_Settled{Settled: &dungeonv1.RunSettled{}}}},
+		})
+	}
+	return &dungeonv1.GetRunResponse{Run: seen}, nil
+}
+
+func (w *world) WatchRun(req *dungeonv1.WatchRunRequest, s grpc.ServerStreamingServer[dungeonv1.WatchRunResponse]) error {
+	for _, e := range w.after(req.GetName(), req.GetFromSeq()) {
+		if err := s.Send(&dungeonv1.WatchRunResponse{Record: e.record, Events: []*dungeonv1.RunEvent{e.events[0].(*dungeonv1.RunEvent)}}); err != nil {
+			return err
+		}
+	}
+	<-s.Context().Done()
+	return s.Context().Err()
+}
+
+// count tells how often a command changed something.
+func (w *world) count(kind string) int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.calls[kind]
+}
+
+// with changes the world.
+func (w *world) with(change func()) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	change()
+}
+
+// members are the roles of the tests' campaign c1.
+type members map[string]typev1.Role
+
+func (m members) Role(_ context.Context, campaign, subject string) (typev1.Role, error) {
+	role, ok := m[subject]
+	if !ok || campaign != "campaigns/c1" {
+		return 0, fault.New(fault.NotFound, "NOT_FOUND", "%s does not exist", campaign).With("resource", campaign)
+	}
+	return role, nil
+}
+
+var people = members{
+	"gerd": typev1.Role_ROLE_GM, "alice": typev1.Role_ROLE_PLAYER, "bob": typev1.Role_ROLE_PLAYER, "sven": typev1.Role_ROLE_SPECTATOR,
+}
+
+// by returns a context of a user of the tests.
+func by(ctx context.Context, subject string) context.Context {
+	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+subject)
+}

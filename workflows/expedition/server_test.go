@@ -1,0 +1,802 @@
+package expedition
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"log/slog"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	historypb "go.temporal.io/api/history/v1"
+	"go.temporal.io/sdk/client"
+	tlog "go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/proto"
+
+	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
+	expeditionv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/expedition/v1"
+	travelv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1"
+	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/fault"
+	"github.com/wayfarer-rpg/wayfarer/internal/journal"
+	"github.com/wayfarer-rpg/wayfarer/internal/journal/memory"
+	"github.com/wayfarer-rpg/wayfarer/services/adapter"
+)
+
+var update = flag.Bool("update", false, "write testdata anew")
+
+// dev is a real Temporal server, started when the first test needs it.
+var dev struct {
+	sync.Once
+	addr string
+	err  error
+	stop func()
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	if dev.stop != nil {
+		dev.stop()
+	}
+	os.Exit(code)
+}
+
+func devServer(t *testing.T) string {
+	t.Helper()
+	dev.Do(func() {
+		// It ends with its standard input, so also when the tests are killed.
+		cmd := exec.Command(filepath.Join("..", "..", "bin", "temporaldev"), "-port=0", "-ui-port=-1", "-with-parent")
+		stdin, err := cmd.StdinPipe()
+		if err != nil {
+			dev.err = err
+			return
+		}
+		stdout, err := cmd.StdoutPipe()
+		if err != nil {
+			dev.err = err
+			return
+		}
+		cmd.Stderr = os.Stderr
+		if dev.err = cmd.Start(); dev.err != nil {
+			return
+		}
+		dev.stop = func() { _ = stdin.Close(); _ = cmd.Wait() }
+		line, err := bufio.NewReader(stdout).ReadBytes('\n')
+		var ready struct{ Frontend string }
+		dev.err = errors.Join(err, json.Unmarshal(line, &ready))
+		dev.addr = ready.Frontend
+	})
+	if dev.err != nil {
+		t.Fatalf("no Temporal server, which `make temporaldev` builds: %v", dev.err)
+	}
+	return dev.addr
+}
+
+func temporalClient(t *testing.T, addr string) client.Client {
+	t.Helper()
+	opts := client.Options{HostPort: addr, Identity: "test", Logger: tlog.NewStructuredLogger(slog.New(slog.DiscardHandler))}
+	if err := Encrypt(&opts, testKey); err != nil {
+		t.Fatal(err)
+	}
+	if addr == "" {
+		opts.HostPort = "127.0.0.1:1"
+		c, err := client.NewLazyClient(opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(c.Close)
+		return c
+	}
+	c, err := client.Dial(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(c.Close)
+	return c
+}
+
+// table is a group around a table: the services, the log's store, the expedition service and what its users call.
+type table struct {
+	t      *testing.T
+	world  *world
+	cfg    Config
+	server *Server
+	client expeditionv1.ExpeditionServiceClient
+}
+
+func newTable(t *testing.T, temporal client.Client, change ...func(*Config)) *table {
+	t.Helper()
+	w := newWorld(t)
+	conn := serveOn(t, "service:expedition", w.register)
+	tb := &table{t: t, world: w, cfg: Config{
+		Store: memory.New(), Temporal: temporal, TaskQueue: t.Name(), Members: people, Travel: conn, Dungeon: conn,
+		Redact: func(m proto.Message) proto.Message {
+			return adapter.Redact(adapter.Caller{Membership: adapter.Membership{Role: typev1.Role_ROLE_PLAYER}}, m)
+		},
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Attempt: 2 * time.Second, Grace: 5 * time.Second,
+	}}
+	for _, c := range change {
+		c(&tb.cfg)
+	}
+	tb.server = tb.another()
+	tb.client = expeditionv1.NewExpeditionServiceClient(serveOn(t, "", tb.server.Register))
+	return tb
+}
+
+// another makes a second server on the same log and task queue.
+func (tb *table) another() *Server {
+	tb.t.Helper()
+	s, err := New(tb.cfg)
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	return s
+}
+
+// work starts the worker of a server until the test ends.
+func (tb *table) work(s *Server) {
+	tb.t.Helper()
+	if err := s.Start(); err != nil {
+		tb.t.Fatal(err)
+	}
+	tb.t.Cleanup(func() {
+		if err := s.Stop(); err != nil {
+			tb.t.Errorf("stop: %v", err)
+		}
+	})
+}
+
+// begin creates an expedition and returns its name.
+func (tb *table) begin(id string) string {
+	tb.t.Helper()
+	res, err := tb.client.CreateExpedition(by(tb.t.Context(), "alice"), &expeditionv1.CreateExpeditionRequest{
+		Parent: "campaigns/c1", ExpeditionId: id, Title: "To the mill", Company: "campaigns/c1/companies/k1", RequestId: "create",
+	})
+	if err != nil {
+		tb.t.Fatalf("create: %v", err)
+	}
+	return res.GetExpedition().GetName()
+}
+
+// The commands of the tests.
+type req = expeditionv1.ExecuteRequest
+
+func start(name, id string) *req {
+	return &req{Name: name, RequestId: id, Command: &expeditionv1.ExecuteRequest_StartJourney{StartJourney: &travelv1.StartJourneyRequest{
+		Region: "campaigns/c1/regions/r", Hex: &travelv1.Hex{},
+	}}}
+}
+
+func move(name, id string, q int32) *req {
+	return &req{Name: name, RequestId: id, Command: &expeditionv1.ExecuteRequest_Move{Move: &travelv1.MoveRequest{To: &travelv1.Hex{Q: q}}}}
+}
+
+func enter(name, id string) *req {
+	return &req{Name: name, RequestId: id, Command: &expeditionv1.ExecuteRequest_EnterLocation{EnterLocation: &travelv1.EnterLocationRequest{Location: "mill"}}}
+}
+
+func end(name, id string) *req {
+	return &req{Name: name, RequestId: id, Command: &expeditionv1.ExecuteRequest_EndJourney{EndJourney: &travelv1.EndJourneyRequest{}}}
+}
+
+const ada = "campaigns/c1/characters/ada"
+
+func delve(name, id string) *req {
+	return &req{Name: name, RequestId: id, Command: &expeditionv1.ExecuteRequest_StartRun{StartRun: &dungeonv1.StartRunRequest{
+		Party: "campaigns/c1/parties/p", Character: ada,
+	}}}
+}
+
+func draw(name, id string) *req {
+	return &req{Name: name, RequestId: id, Command: &expeditionv1.ExecuteRequest_Draw{Draw: &dungeonv1.DrawRequest{Character: ada}}}
+}
+
+func complete(name, id string) *req {
+	return &req{Name: name, RequestId: id, Command: &expeditionv1.ExecuteRequest_Complete{Complete: &dungeonv1.CompleteRequest{Character: ada}}}
+}
+
+// must executes a command that is expected to succeed and to leave the expedition in a phase.
+func (tb *table) must(subject string, r *req, phase Phase) *expeditionv1.ExecuteResponse {
+	tb.t.Helper()
+	res, err := tb.client.Execute(by(tb.t.Context(), subject), r)
+	if err != nil {
+		tb.t.Fatalf("%s: %v", r.GetRequestId(), err)
+	}
+	if got := res.GetExpedition().GetPhase(); got != phase {
+		tb.t.Errorf("%s: %v, want %v", r.GetRequestId(), got, phase)
+	}
+	return res
+}
+
+// refused executes a command that is expected to fail for a reason.
+func (tb *table) refused(subject string, r *req, reason string) *fault.Error {
+	tb.t.Helper()
+	_, err := tb.client.Execute(by(tb.t.Context(), subject), r)
+	var f *fault.Error
+	if !errors.As(fault.FromStatus(err), &f) || f.Reason != reason {
+		tb.t.Errorf("%s: %v, want %s", r.GetRequestId(), err, reason)
+		return &fault.Error{}
+	}
+	return f
+}
+
+// logOf reads the whole log as a user sees it, up to the record that the expedition is at now.
+func (tb *table) logOf(subject, name string) []*expeditionv1.WatchExpeditionResponse {
+	tb.t.Helper()
+	ctx, cancel := context.WithCancel(by(tb.t.Context(), subject))
+	defer cancel()
+	now, err := tb.client.GetExpedition(ctx, &expeditionv1.GetExpeditionRequest{Name: name})
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	watch, err := tb.client.WatchExpedition(ctx, &expeditionv1.WatchExpeditionRequest{Name: name})
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	var out []*expeditionv1.WatchExpeditionResponse
+	for range now.GetExpedition().GetSeq() {
+		rec, err := watch.Recv()
+		if err != nil {
+			tb.t.Fatal(err)
+		}
+		out = append(out, rec)
+	}
+	return out
+}
+
+// whole checks that the log has every record of the journey and the runs once, in order, as the services have them, and
+// returns the names of the commands executed.
+func (tb *table) whole(name string) []string {
+	tb.t.Helper()
+	var (
+		done []string
+		seen = map[string]int{}
+	)
+	tb.world.mu.Lock()
+	truth := map[string][]entry{}
+	for aggregate, log := range tb.world.log {
+		truth[aggregate] = append([]entry(nil), log...)
+	}
+	tb.world.mu.Unlock()
+	for _, rec := range tb.logOf("gerd", name) {
+		for _, e := range rec.GetEvents() {
+			if x := e.GetExecuted(); x != nil {
+				done = append(done, x.GetCommand())
+			}
+			l := e.GetLogged()
+			if l == nil {
+				continue
+			}
+			n := seen[l.GetAggregate()]
+			if n >= len(truth[l.GetAggregate()]) || !proto.Equal(l.GetRecord(), truth[l.GetAggregate()][n].record) {
+				tb.t.Errorf("record %d of the log has %v", rec.GetRecord().GetSeq(), l.GetRecord())
+			}
+			seen[l.GetAggregate()]++
+		}
+	}
+	for aggregate, log := range truth {
+		if seen[aggregate] != len(log) {
+			tb.t.Errorf("the log has %d of %d records of %s", seen[aggregate], len(log), aggregate)
+		}
+	}
+	return done
+}
+
+func TestAWholeExpedition(t *testing.T) {
+	t.Parallel()
+	tc := temporalClient(t, devServer(t))
+	tb := newTable(t, tc, func(c *Config) { c.MaxUpdates = 4 })
+	tb.work(tb.server)
+	name := tb.begin("whole")
+
+	if f := tb.refused("alice", move(name, "early", 1), reasonWrongPhase); f.Metadata["phase"] != "ASSEMBLING" {
+		t.Errorf("metadata %v", f.Metadata)
+	}
+	started := tb.must("alice", start(name, "start"), Traveling)
+	if j := started.GetStartJourney().GetJourney(); j.GetCompany() != "campaigns/c1/companies/k1" || j.GetExpedition() != name || j.GetName() != started.GetExpedition().GetJourney() {
+		t.Errorf("the journey began as %v", j)
+	}
+	moved := tb.must("bob", move(name, "move-1", 1), Traveling)
+	tb.refused("alice", delve(name, "no-place"), reasonWrongPhase)
+	tb.must("alice", enter(name, "enter"), AtLocation)
+	run := tb.must("alice", delve(name, "delve"), Delving).GetExpedition().GetRun()
+	if run == "" {
+		t.Error("no run is open")
+	}
+	tb.refused("alice", end(name, "too-early"), reasonRunOpen)
+	tb.must("alice", draw(name, "draw"), Delving)
+	tb.world.with(func() { tb.world.slowSettling = true })
+	won := tb.must("alice", complete(name, "complete"), AtLocation)
+	if ex := won.GetExpedition(); ex.GetRun() != "" || len(ex.GetRuns()) != 1 || ex.GetRuns()[0] != run || won.GetComplete().GetRun().GetPhase() != dungeonv1.Run_PHASE_WON {
+		t.Errorf("after the run: %v", won)
+	}
+	tb.must("alice", end(name, "end"), Concluded)
+	tb.refused("alice", move(name, "late", 1), reasonEnded)
+
+	// What was answered is answered again, whatever has happened since; the same id for something else is refused.
+	again := tb.must("bob", move(name, "move-1", 1), Traveling)
+	if !proto.Equal(again, moved) {
+		t.Errorf("the second answer\n%v\nthe first\n%v", again, moved)
+	}
+	tb.must("alice", start(name, "start"), Traveling)
+	tb.refused("bob", move(name, "move-1", 2), journal.ReasonRequestIDReused)
+	tb.refused("alice", move(name, "move-1", 1), journal.ReasonRequestIDReused)
+	if n := tb.world.count("MoveRequest"); n != 1 {
+		t.Errorf("%d moves", n)
+	}
+
+	want := "start_journey move enter_location start_run draw complete end_journey"
+	if got := strings.Join(tb.whole(name), " "); got != want {
+		t.Errorf("executed %s, want %s", got, want)
+	}
+	if got := strings.Join(tb.world.actors, " "); got != "alice bob alice alice alice alice alice" {
+		t.Errorf("acted for %s", got)
+	}
+	faces := func(subject string) (n int) {
+		for _, rec := range tb.logOf(subject, name) {
+			for _, e := range rec.GetEvents() {
+				for _, d := range e.GetLogged().GetRecord().GetDice() {
+					n += int(d.GetFace())
+				}
+				if e.GetStartIntended().GetCommand() != nil {
+					n++
+				}
+			}
+		}
+		return n
+	}
+	if gm, player := faces("gerd"), faces("alice"); gm == 0 || player != 0 {
+		t.Errorf("a game master sees secrets %d, a player %d", gm, player)
+	}
+	replay(t, tc, name)
+}
+
+// replay runs every history of a workflow again with the code of today; -update keeps them.
+func replay(t *testing.T, tc client.Client, name string) {
+	t.Helper()
+	runID := ""
+	for n := 1; ; n++ {
+		h := &historypb.History{}
+		iter := tc.GetWorkflowHistory(t.Context(), name, runID, false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
+		for iter.HasNext() {
+			e, err := iter.Next()
+			if err != nil {
+				t.Fatal(err)
+			}
+			h.Events = append(h.Events, e)
+		}
+		if err := replayer(t).ReplayWorkflowHistory(nil, h); err != nil {
+			t.Errorf("history %d from the end: %v", n, err)
+		}
+		if *update {
+			raw, err := protojson.MarshalOptions{Indent: " "}.Marshal(h)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// The names of sticky queues are those of machines.
+			raw = regexp.MustCompile(`"name":\s*"[^"]*:[0-9a-f-]{36}"`).ReplaceAll(raw, []byte(`"name": "sticky"`))
+			if err := os.WriteFile(filepath.Join("testdata", fmt.Sprintf("history-%d.json", n)), append(raw, '\n'), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+		runID = h.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId()
+		if runID == "" {
+			if n < 2 {
+				t.Error("the workflow never turned over")
+			}
+			return
+		}
+	}
+}
+
+func replayer(t *testing.T) worker.WorkflowReplayer {
+	t.Helper()
+	var opts client.Options
+	if err := Encrypt(&opts, testKey); err != nil {
+		t.Fatal(err)
+	}
+	r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DataConverter: opts.DataConverter, FailureConverter: opts.FailureConverter})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := definition{attempt: 2 * time.Second, maxUpdates: 4}
+	r.RegisterWorkflowWithOptions(d.run, workflow.RegisterOptions{Name: workflowName})
+	return r
+}
+
+// Histories of an earlier build: running workflows outlive deployments.
+func TestSavedHistoriesReplay(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/history-*.json")
+	if err != nil || len(files) < 2 {
+		t.Fatalf("histories %v, %v", files, err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			t.Parallel()
+			if err := replayer(t).ReplayWorkflowHistoryFromJSONFile(nil, file); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestRefusalsComeThroughUnchanged(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t, temporalClient(t, devServer(t)))
+	tb.work(tb.server)
+	name := tb.begin("refusals")
+	tb.must("alice", start(name, "start"), Traveling)
+
+	_, err := tb.client.Execute(by(t.Context(), "alice"), move(name, "far", 99))
+	want, _ := fault.ToStatus(fault.New(fault.FailedPrecondition, "NOT_ADJACENT", "too far").
+		With("resource", tb.logOf("alice", name)[0].GetRecord().GetActor()))
+	got := status.Convert(err)
+	if got.Code() != want.Code() || got.Message() != want.Message() || len(got.Details()) != len(want.Details()) {
+		t.Errorf("got %v, want one like %v", got.Proto(), want.Proto())
+	}
+	stale := move(name, "stale", 1)
+	stale.GetMove().Etag = "stale"
+	if f := tb.refused("alice", stale, "ETAG_MISMATCH"); f.Kind != fault.Aborted || len(f.Fields) != 1 || f.Fields[0].Field != "etag" {
+		t.Errorf("a stale etag: %+v", f)
+	}
+	tb.world.with(func() {
+		tb.world.refuse["MoveRequest"] = fault.Invalid("reported_dice", "too few").Because("BAD_DICE")
+	})
+	if f := tb.refused("alice", move(name, "dice", 1), "BAD_DICE"); f.Kind != fault.InvalidArgument || f.Fields[0].Field != "reported_dice" {
+		t.Errorf("bad dice: %+v", f)
+	}
+	// A passing failure is not the user's concern.
+	tb.world.with(func() {
+		tb.world.refuse["MoveRequest"] = fault.New(fault.Aborted, "STREAM_BUSY", "busy").After(time.Millisecond)
+	})
+	tb.must("alice", move(name, "busy", 1), Traveling)
+
+	own := move(name, "own", 1)
+	own.GetMove().RequestId = "mine"
+	if f := tb.refused("alice", own, "INVALID"); len(f.Fields) != 1 || f.Fields[0].Field != "move.request_id" {
+		t.Errorf("a request_id inside: %+v", f)
+	}
+	foreign := move(name, "foreign", 1)
+	foreign.GetMove().Name = "campaigns/c1/journeys/other"
+	if f := tb.refused("alice", foreign, "INVALID"); len(f.Fields) != 1 || f.Fields[0].Field != "move.name" {
+		t.Errorf("another journey: %+v", f)
+	}
+	if _, err := tb.client.Execute(by(t.Context(), "alice"), &req{Name: name, RequestId: "none"}); status.Code(err).String() != "InvalidArgument" {
+		t.Errorf("no command: %v", err)
+	}
+	tb.refused("sven", move(name, "spectator", 1), "SPECTATOR")
+	tb.refused("zoe", move(name, "stranger", 1), "NOT_FOUND")
+	if f := tb.refused("alice", move("campaigns/c1/expeditions/none", "none", 1), "NOT_FOUND"); f.Metadata["resource"] != "campaigns/c1/expeditions/none" {
+		t.Errorf("unknown: %+v", f)
+	}
+	tb.refused("alice", move("campaigns/c2/expeditions/refusals", "elsewhere", 1), "NOT_FOUND")
+	if got := strings.Join(tb.whole(name), " "); got != "start_journey move" {
+		t.Errorf("executed %s", got)
+	}
+}
+
+// A worker dies after the owning service has answered and before the log has heard of it. Another worker takes the
+// command up; nothing is lost, nothing happens twice, and when the first one turns out to live it does no harm.
+func TestAWorkerDiesBetweenCallAndLog(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t, temporalClient(t, devServer(t)), func(c *Config) { c.Grace = time.Millisecond })
+	name := tb.begin("dies")
+	dying, dead, gone := make(chan struct{}), make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	tb.server.afterCall = func(_ context.Context, command string) {
+		if command == "move" {
+			once.Do(func() {
+				close(dying)
+				<-dead
+			})
+		}
+	}
+	if err := tb.server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	tb.must("alice", start(name, "start"), Traveling)
+	type result struct {
+		res *expeditionv1.ExecuteResponse
+		err error
+	}
+	first := make(chan result, 1)
+	go func() {
+		res, err := tb.client.Execute(by(t.Context(), "alice"), move(name, "move", 1))
+		first <- result{res, err}
+	}()
+	<-dying
+	tb.server.worker.Stop()
+	tb.work(tb.another())
+	got := <-first
+	if got.err != nil {
+		t.Fatalf("the command: %v", got.err)
+	}
+	close(dead)
+	again := tb.must("alice", move(name, "move", 1), Traveling)
+	if !proto.Equal(again, got.res) {
+		t.Errorf("the second answer\n%v\nthe first\n%v", again, got.res)
+	}
+	tb.must("alice", enter(name, "enter"), AtLocation)
+	close(gone)
+	if got := strings.Join(tb.whole(name), " "); got != "start_journey move enter_location" || tb.world.count("MoveRequest") != 1 {
+		t.Errorf("executed %s, %d moves", got, tb.world.count("MoveRequest"))
+	}
+}
+
+// Many players at once, while the workflow turns over all the time, is canceled and terminated: each command once.
+func TestManyAtOnceThroughTurnovers(t *testing.T) {
+	t.Parallel()
+	tc := temporalClient(t, devServer(t))
+	tb := newTable(t, tc, func(c *Config) { c.MaxUpdates = 3 })
+	tb.work(tb.server)
+	name := tb.begin("many")
+	tb.must("alice", start(name, "start"), Traveling)
+	const players, moves = 6, 5
+	var wg sync.WaitGroup
+	for p := range players {
+		wg.Go(func() {
+			for m := range moves {
+				id := fmt.Sprintf("move-%d-%d", p, m)
+				for { // what has no outcome is repeated
+					_, err := tb.client.Execute(by(t.Context(), "bob"), move(name, id, int32(m))) //nolint:gosec // few
+					if err == nil {
+						break
+					}
+					if fault.KindOf(fault.FromStatus(err)) != fault.Unavailable {
+						t.Errorf("%s: %v", id, err)
+						return
+					}
+				}
+			}
+			if p == 0 {
+				_ = tc.CancelWorkflow(t.Context(), name, "")
+			}
+			if p == 1 {
+				_ = tc.TerminateWorkflow(t.Context(), name, "", "a test")
+			}
+		})
+	}
+	wg.Wait()
+	tb.must("alice", enter(name, "enter"), AtLocation)
+	if n := tb.world.count("MoveRequest"); n != players*moves || len(tb.whole(name)) != players*moves+2 {
+		t.Errorf("%d moves, %d commands in the log", n, len(tb.whole(name)))
+	}
+}
+
+func TestAbandon(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t, temporalClient(t, devServer(t)))
+	tb.work(tb.server)
+	abandon := func(subject, name, id, character string) (*expeditionv1.AbandonExpeditionResponse, error) {
+		return tb.client.AbandonExpedition(by(t.Context(), subject), &expeditionv1.AbandonExpeditionRequest{Name: name, RequestId: id, Character: character})
+	}
+	early := tb.begin("early")
+	if _, err := abandon("bob", early, "b", ""); fault.ReasonOf(fault.FromStatus(err)) != "NOT_CREATOR" {
+		t.Errorf("by another before the journey: %v", err)
+	}
+	if res, err := abandon("alice", early, "a", ""); err != nil || res.GetExpedition().GetPhase() != Concluded || !res.GetExpedition().GetAbandoned() {
+		t.Errorf("by its creator: %v, %v", res, err)
+	}
+	name := tb.begin("delving")
+	tb.world.with(func() { tb.world.slowSettling = true })
+	tb.must("alice", start(name, "start"), Traveling)
+	tb.must("alice", enter(name, "enter"), AtLocation)
+	tb.must("alice", delve(name, "delve"), Delving)
+	if _, err := abandon("bob", name, "b", "campaigns/c1/characters/bram"); fault.ReasonOf(fault.FromStatus(err)) != "NOT_LEADER" {
+		t.Errorf("by another than the leader: %v", err)
+	}
+	first, err := abandon("gerd", name, "g", "")
+	if err != nil || first.GetExpedition().GetPhase() != Concluded || !first.GetExpedition().GetAbandoned() || first.GetExpedition().GetRun() != "" {
+		t.Fatalf("by the game master: %v, %v", first, err)
+	}
+	again, err := abandon("gerd", name, "g", "")
+	if err != nil || !proto.Equal(first, again) {
+		t.Errorf("again: %v, %v", again, err)
+	}
+	if _, err := abandon("gerd", name, "h", ""); fault.ReasonOf(fault.FromStatus(err)) != reasonEnded {
+		t.Errorf("once more: %v", err)
+	}
+	if got := strings.Join(tb.whole(name), " "); got != "start_journey enter_location start_run abandon_run abandon_journey" {
+		t.Errorf("executed %s", got)
+	}
+}
+
+func TestListsAndWatches(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t, temporalClient(t, ""))
+	for _, id := range []string{"a", "b", "c"} {
+		tb.begin(id)
+	}
+	ctx := by(t.Context(), "alice")
+	page, err := tb.client.ListExpeditions(ctx, &expeditionv1.ListExpeditionsRequest{Parent: "campaigns/c1", PageSize: 2})
+	if err != nil || len(page.GetExpeditions()) != 2 || page.GetNextPageToken() == "" {
+		t.Fatalf("page 1: %v, %v", page, err)
+	}
+	rest, err := tb.client.ListExpeditions(ctx, &expeditionv1.ListExpeditionsRequest{Parent: "campaigns/c1", PageSize: 2, PageToken: page.GetNextPageToken()})
+	if err != nil || len(rest.GetExpeditions()) != 1 || rest.GetNextPageToken() != "" {
+		t.Errorf("page 2: %v, %v", rest, err)
+	}
+	if _, err := tb.client.ListExpeditions(by(t.Context(), "zoe"), &expeditionv1.ListExpeditionsRequest{Parent: "campaigns/c1"}); fault.KindOf(fault.FromStatus(err)) != fault.NotFound {
+		t.Errorf("a stranger's list: %v", err)
+	}
+	if _, err := tb.client.CreateExpedition(ctx, &expeditionv1.CreateExpeditionRequest{Parent: "campaigns/c1", ExpeditionId: "a", RequestId: "other"}); fault.KindOf(fault.FromStatus(err)) != fault.AlreadyExists {
+		t.Errorf("the same id twice: %v", err)
+	}
+	if res, err := tb.client.CreateExpedition(ctx, &expeditionv1.CreateExpeditionRequest{
+		Parent: "campaigns/c1", ExpeditionId: "a", Title: "To the mill", Company: "campaigns/c1/companies/k1", RequestId: "create",
+	}); err != nil || res.GetExpedition().GetSeq() != 1 || res.GetExpedition().GetTitle() != "To the mill" {
+		t.Errorf("created again: %v, %v", res, err)
+	}
+	watch := func(name string, from int32) error {
+		s, err := tb.client.WatchExpedition(ctx, &expeditionv1.WatchExpeditionRequest{Name: name, FromSeq: from})
+		if err != nil {
+			return err
+		}
+		_, err = s.Recv()
+		return err
+	}
+	if err := watch("campaigns/c1/expeditions/none", 0); fault.KindOf(fault.FromStatus(err)) != fault.NotFound {
+		t.Errorf("a watch of nothing: %v", err)
+	}
+}
+
+// lone is a table without Temporal, for what the activity does.
+func lone(t *testing.T) (*table, string) {
+	t.Helper()
+	tb := newTable(t, temporalClient(t, ""))
+	return tb, tb.begin("lone")
+}
+
+// act carries a command out as one attempt of the activity does; dies makes it end between call and log.
+func (tb *table) act(r *req, dies bool) (st standing, err error) {
+	tb.t.Helper()
+	raw, err := marshal(r)
+	if err != nil {
+		tb.t.Fatal(err)
+	}
+	if dies {
+		tb.server.afterCall = func(context.Context, string) { panic("killed") }
+		defer func() {
+			tb.server.afterCall = nil
+			if recover() == nil {
+				tb.t.Errorf("%s was not killed: %v", r.GetRequestId(), err)
+			}
+		}()
+	}
+	st, err = tb.server.executeCommand(tb.t.Context(), r.GetName(), command{RequestID: r.GetRequestId(), RequestHash: "hash of " + r.GetRequestId(), Actor: "alice", Execute: raw})
+	if back, ok := unpack(err); ok {
+		err = fault.FromStatus(back)
+	}
+	return st, err
+}
+
+func (tb *table) acts(r *req, phase Phase) {
+	tb.t.Helper()
+	if st, err := tb.act(r, false); err != nil || st.Phase != phase {
+		tb.t.Errorf("%s: %v, %v, want %v", r.GetRequestId(), st, err, phase)
+	}
+}
+
+func TestWhatAnAttemptLeftHalfDoneIsSeenThrough(t *testing.T) {
+	t.Parallel()
+	t.Run("a start by the next command", func(t *testing.T) {
+		t.Parallel()
+		tb, name := lone(t)
+		_, _ = tb.act(start(name, "start"), true)
+		tb.acts(move(name, "move", 1), Traveling)
+		tb.acts(start(name, "start"), Traveling)
+		if got := strings.Join(tb.whole(name), " "); got != "start_journey move" || tb.world.count("StartJourneyRequest") != 1 {
+			t.Errorf("executed %s", got)
+		}
+	})
+	t.Run("a start by another start", func(t *testing.T) {
+		t.Parallel()
+		tb, name := lone(t)
+		_, _ = tb.act(start(name, "one"), true)
+		if _, err := tb.act(start(name, "two"), false); fault.ReasonOf(err) != reasonWrongPhase {
+			t.Errorf("a second start: %v", err)
+		}
+		if n := tb.world.count("StartJourneyRequest"); n != 1 {
+			t.Errorf("%d journeys", n)
+		}
+	})
+	t.Run("a start by itself", func(t *testing.T) {
+		t.Parallel()
+		tb, name := lone(t)
+		_, _ = tb.act(start(name, "start"), true)
+		tb.acts(start(name, "start"), Traveling)
+		tb.whole(name)
+	})
+	t.Run("a move by the next command, and the move answered later", func(t *testing.T) {
+		t.Parallel()
+		tb, name := lone(t)
+		tb.acts(start(name, "start"), Traveling)
+		_, _ = tb.act(move(name, "move", 1), true)
+		tb.acts(enter(name, "enter"), AtLocation)
+		tb.acts(move(name, "move", 1), AtLocation)
+		if got := strings.Join(tb.whole(name), " "); got != "start_journey enter_location move" || tb.world.count("MoveRequest") != 1 {
+			t.Errorf("executed %s", got)
+		}
+	})
+	t.Run("the end of a run by a command to the journey", func(t *testing.T) {
+		t.Parallel()
+		tb, name := lone(t)
+		tb.acts(start(name, "start"), Traveling)
+		tb.acts(enter(name, "enter"), AtLocation)
+		tb.acts(delve(name, "delve"), Delving)
+		_, _ = tb.act(complete(name, "complete"), true)
+		tb.acts(move(name, "move", 1), AtLocation)
+		tb.acts(complete(name, "complete"), AtLocation)
+		tb.whole(name)
+	})
+	t.Run("the end of the journey by whoever comes, and answered to who ended it", func(t *testing.T) {
+		t.Parallel()
+		tb, name := lone(t)
+		tb.acts(start(name, "start"), Traveling)
+		_, _ = tb.act(end(name, "end"), true)
+		if _, err := tb.act(move(name, "move", 1), false); fault.ReasonOf(err) != "NOT_TRAVELING" {
+			t.Errorf("a move: %v", err)
+		}
+		if _, err := tb.act(move(name, "move", 1), false); fault.ReasonOf(err) != reasonEnded {
+			t.Errorf("a second move: %v", err)
+		}
+		tb.whole(name)
+		res := tb.must("alice", end(name, "end"), Concluded)
+		if res.GetEndJourney().GetJourney().GetPhase() != travelv1.Journey_PHASE_ENDED {
+			t.Errorf("the end: %v", res)
+		}
+		tb.refused("alice", move(name, "late", 1), reasonEnded)
+	})
+}
+
+func TestAStartThatIsRefused(t *testing.T) {
+	t.Parallel()
+	tb, name := lone(t)
+	const k1 = "campaigns/c1/companies/k1"
+	tb.world.with(func() { tb.world.leased[k1] = true })
+	for range 2 {
+		if _, err := tb.act(start(name, "one"), false); fault.ReasonOf(err) != "LEASED" {
+			t.Errorf("a leased company: %v", err)
+		}
+	}
+	tb.world.with(func() { tb.world.leased[k1] = false })
+	if _, err := tb.act(start(name, "one"), false); fault.ReasonOf(err) != "LEASED" {
+		t.Errorf("the first answer is forgotten: %v", err)
+	}
+	tb.acts(start(name, "two"), Traveling)
+	tb.whole(name)
+}
+
+func TestNewNeedsItsParts(t *testing.T) {
+	t.Parallel()
+	tb, _ := lone(t)
+	for name, spoil := range map[string]func(*Config){
+		"a store": func(c *Config) { c.Store = nil }, "a client": func(c *Config) { c.Temporal = nil },
+		"a task queue": func(c *Config) { c.TaskQueue = "" }, "members": func(c *Config) { c.Members = nil },
+		"travel": func(c *Config) { c.Travel = nil }, "dungeon": func(c *Config) { c.Dungeon = grpc.ClientConnInterface(nil) },
+		"redaction": func(c *Config) { c.Redact = nil },
+	} {
+		cfg := tb.cfg
+		spoil(&cfg)
+		if _, err := New(cfg); err == nil {
+			t.Errorf("a server without %s was made", name)
+		}
+	}
+}

@@ -142,7 +142,9 @@ func secrets(m proto.Message) (hidden, paths []string) {
 
 // below tells whether a path is one of those, or leads through one.
 func below(path string, those []string) bool {
-	return slices.ContainsFunc(those, func(s string) bool { return path == s || strings.HasPrefix(path, s+".") || strings.HasPrefix(path, s+"[") })
+	return slices.ContainsFunc(those, func(s string) bool {
+		return path == s || strings.HasPrefix(path, s+".") || strings.HasPrefix(path, s+"[")
+	})
 }
 
 // contract is every message type of the contract.

@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	"github.com/wayfarer-rpg/wayfarer/demo"
 	"github.com/wayfarer-rpg/wayfarer/deploy/local/suite"
 )
 
@@ -23,25 +25,31 @@ var version = "dev"
 
 // config is read once from the environment.
 type config struct {
-	Host        string        `env:"WAYFARER_HOST" envDefault:"127.0.0.1"`
-	HTTPPort    int           `env:"WAYFARER_HTTP_PORT" envDefault:"8080"`
-	DicePort    int           `env:"WAYFARER_DICE_PORT" envDefault:"9101"`
-	PartyPort   int           `env:"WAYFARER_PARTY_PORT" envDefault:"9102"`
-	DungeonPort int           `env:"WAYFARER_DUNGEON_PORT" envDefault:"9103"`
-	TravelPort  int           `env:"WAYFARER_TRAVEL_PORT" envDefault:"9104"`
-	DataDir     string        `env:"WAYFARER_DATA_DIR" envDefault:".wayfarer"`
-	Store       string        `env:"STORE" envDefault:"sqlite"`
-	MongoURI    string        `env:"MONGODB_URI"`
-	Grace       time.Duration `env:"WAYFARER_GRACE" envDefault:"10s"`
-	Origins     []string      `env:"WAYFARER_ALLOWED_ORIGINS"`
-	LogLevel    slog.Level    `env:"WAYFARER_LOG_LEVEL" envDefault:"WARN"`
-	MongoNames  string        `env:"WAYFARER_MONGODB_PREFIX" envDefault:"wayfarer"`
+	Host           string `env:"WAYFARER_HOST" envDefault:"127.0.0.1"`
+	HTTPPort       int    `env:"WAYFARER_HTTP_PORT" envDefault:"8080"`
+	DicePort       int    `env:"WAYFARER_DICE_PORT" envDefault:"9101"`
+	PartyPort      int    `env:"WAYFARER_PARTY_PORT" envDefault:"9102"`
+	DungeonPort    int    `env:"WAYFARER_DUNGEON_PORT" envDefault:"9103"`
+	TravelPort     int    `env:"WAYFARER_TRAVEL_PORT" envDefault:"9104"`
+	ExpeditionPort int    `env:"WAYFARER_EXPEDITION_PORT" envDefault:"9105"`
+	TemporalPort   int    `env:"WAYFARER_TEMPORAL_PORT" envDefault:"7233"`
+	TemporalUI     int    `env:"WAYFARER_TEMPORAL_UI_PORT" envDefault:"8233"`
+	// Temporal is the frontend of a cluster that is there; empty: one is started.
+	Temporal   string        `env:"WAYFARER_TEMPORAL_ADDRESS"`
+	DataDir    string        `env:"WAYFARER_DATA_DIR" envDefault:".wayfarer"`
+	Store      string        `env:"STORE" envDefault:"sqlite"`
+	MongoURI   string        `env:"MONGODB_URI"`
+	Grace      time.Duration `env:"WAYFARER_GRACE" envDefault:"10s"`
+	Origins    []string      `env:"WAYFARER_ALLOWED_ORIGINS"`
+	LogLevel   slog.Level    `env:"WAYFARER_LOG_LEVEL" envDefault:"WARN"`
+	MongoNames string        `env:"WAYFARER_MONGODB_PREFIX" envDefault:"wayfarer"`
 }
 
 func (c config) check() error {
 	for name, port := range map[string]int{
 		"WAYFARER_HTTP_PORT": c.HTTPPort, "WAYFARER_DICE_PORT": c.DicePort, "WAYFARER_PARTY_PORT": c.PartyPort,
 		"WAYFARER_DUNGEON_PORT": c.DungeonPort, "WAYFARER_TRAVEL_PORT": c.TravelPort,
+		"WAYFARER_EXPEDITION_PORT": c.ExpeditionPort, "WAYFARER_TEMPORAL_PORT": c.TemporalPort, "WAYFARER_TEMPORAL_UI_PORT": max(c.TemporalUI, 0),
 	} {
 		if port < 0 || port > 65535 {
 			return fmt.Errorf("%s: %d is no port", name, port)
@@ -90,16 +98,26 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	addr := func(port int) string { return net.JoinHostPort(c.Host, strconv.Itoa(port)) }
 	cfg := suite.Config{
 		HTTP: addr(c.HTTPPort), Data: data, Grace: c.Grace, AllowedOrigins: c.Origins, MongoPrefix: c.MongoNames,
-		GRPC:   map[string]string{"dice": addr(c.DicePort), "party": addr(c.PartyPort), "dungeon": addr(c.DungeonPort), "travel": addr(c.TravelPort)},
+		GRPC:   map[string]string{"dice": addr(c.DicePort), "party": addr(c.PartyPort), "dungeon": addr(c.DungeonPort), "travel": addr(c.TravelPort), "expedition": addr(c.ExpeditionPort)},
 		Logger: slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.LogLevel})),
 	}
 	if c.Store == "mongodb" {
 		cfg.MongoURI = c.MongoURI
 	}
+	self, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	cfg.Temporal = &suite.Temporal{
+		Address: c.Temporal, Program: filepath.Join(filepath.Dir(self), "temporaldev"), Port: c.TemporalPort, UIPort: c.TemporalUI,
+	}
 	begin := time.Now()
 	s, err := suite.Start(ctx, cfg)
 	if err != nil {
 		return err
+	}
+	if err := demo.Example(ctx, demo.Config{URL: s.URL, Password: suite.Password, Out: io.Discard}); err != nil {
+		return errors.Join(fmt.Errorf("example campaign: %w", err), s.Close())
 	}
 	fmt.Fprintf(out, "Wayfarer %s, journals in %s, started in %s\n\n%s\nready\n", version, where(c, data), time.Since(begin).Round(time.Millisecond), s.Addresses())
 	stopped := make(chan struct{})

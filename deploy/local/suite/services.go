@@ -5,6 +5,7 @@ import (
 
 	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
 	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
+	expeditionv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/expedition/v1"
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
 	travelv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1"
 
@@ -17,8 +18,8 @@ import (
 type muxType = runtime.ServeMux
 
 // services are the programs of the suite in the order in which they start.
-func services() []service {
-	return []service{
+func services(expeditions bool) []service {
+	list := []service{
 		{
 			name: "party",
 			open: func(d deps) (instance, error) {
@@ -71,4 +72,8 @@ func services() []service {
 			bind: []binding{travelv1.RegisterRegionServiceHandler, travelv1.RegisterJourneyServiceHandler},
 		},
 	}
+	if expeditions {
+		list = append(list, service{name: "expedition", open: openExpedition, bind: []binding{expeditionv1.RegisterExpeditionServiceHandler}})
+	}
+	return list
 }

@@ -58,6 +58,8 @@ type Config struct {
 	// MongoURI, when it is set, keeps the journals in MongoDB instead of SQLite; MongoPrefix begins the databases' names.
 	MongoURI    string
 	MongoPrefix string
+	// Temporal says where expeditions run; nil: the suite has none.
+	Temporal *Temporal
 	// Grace is how long calls may go on after the end was asked for.
 	Grace time.Duration
 	// AllowedOrigins are the origins that browsers may call from.
@@ -72,12 +74,16 @@ type Suite struct {
 	// GRPC are the services' addresses by name.
 	GRPC map[string]string
 
-	cfg    Config
-	issuer *devissuer.Issuer
-	stop   context.CancelFunc
-	wg     sync.WaitGroup
-	mu     sync.Mutex
-	err    error
+	// TemporalUI is the address of Temporal's web UI, empty when there is none.
+	TemporalUI string
+
+	cfg      Config
+	services []service
+	issuer   *devissuer.Issuer
+	stop     context.CancelFunc
+	wg       sync.WaitGroup
+	mu       sync.Mutex
+	err      error
 	// closers are called last to first.
 	closers []func() error
 }
@@ -98,6 +104,15 @@ type instance struct {
 	register func(grpc.ServiceRegistrar)
 	sweep    func(ctx context.Context, tick <-chan time.Time)
 	close    func() error
+	// ready tells whether what the service needs besides its store is there; nil: always.
+	ready func(context.Context) error
+}
+
+func (i instance) ping(ctx context.Context) error {
+	if i.ready == nil {
+		return nil
+	}
+	return i.ready(ctx)
 }
 
 // deps are what a service may use.
@@ -107,12 +122,16 @@ type deps struct {
 	members adapter.Members
 	// conn reaches another service with this service's own token.
 	conn func(name string) *grpc.ClientConn
+	// temporal waits for Temporal and returns the address of its frontend.
+	temporal func() (string, error)
+	data     string
+	grace    time.Duration
 }
 
 // Start starts everything and returns once every service is ready. Stop it with Close.
 func Start(ctx context.Context, cfg Config) (*Suite, error) {
 	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	s := &Suite{cfg: cfg, stop: stop, GRPC: map[string]string{}}
+	s := &Suite{cfg: cfg, stop: stop, GRPC: map[string]string{}, services: services(cfg.Temporal != nil)}
 	if err := s.start(ctx, running); err != nil {
 		return nil, errors.Join(err, s.Close())
 	}
@@ -123,13 +142,18 @@ func (s *Suite) start(ctx, running context.Context) error {
 	if err := os.MkdirAll(s.cfg.Data, 0o700); err != nil {
 		return err
 	}
+	// Temporal takes longest, so it starts beside everything else.
+	temporal, err := s.startTemporal(running)
+	if err != nil {
+		return err
+	}
 	web, err := net.Listen("tcp", s.cfg.HTTP)
 	if err != nil {
 		return fmt.Errorf("HTTP: %w", err)
 	}
 	s.URL = "http://" + local(web.Addr().String())
 	secrets := map[string]string{}
-	for _, svc := range services() {
+	for _, svc := range s.services {
 		if secrets[svc.name], err = secret(); err != nil {
 			return err
 		}
@@ -143,7 +167,7 @@ func (s *Suite) start(ctx, running context.Context) error {
 	}, key)
 
 	listeners := map[string]net.Listener{}
-	for _, svc := range services() {
+	for _, svc := range s.services {
 		addr := s.cfg.GRPC[svc.name]
 		if addr == "" {
 			addr = "127.0.0.1:0"
@@ -165,8 +189,8 @@ func (s *Suite) start(ctx, running context.Context) error {
 	if err != nil {
 		return err
 	}
-	for _, svc := range services() {
-		if err := s.run(ctx, running, svc, listeners[svc.name], verifier, secrets); err != nil {
+	for _, svc := range s.services {
+		if err := s.run(ctx, running, svc, listeners[svc.name], verifier, secrets, temporal); err != nil {
 			return fmt.Errorf("%s: %w", svc.name, err)
 		}
 	}
@@ -194,7 +218,7 @@ func local(addr string) string {
 }
 
 // run opens a service and serves it until the suite stops.
-func (s *Suite) run(ctx, running context.Context, svc service, lis net.Listener, v auth.Verifier, secrets map[string]string) error {
+func (s *Suite) run(ctx, running context.Context, svc service, lis net.Listener, v auth.Verifier, secrets map[string]string, temporal func(context.Context) (string, error)) error {
 	store, err := s.store(ctx, svc.name)
 	if err != nil {
 		return err
@@ -202,7 +226,7 @@ func (s *Suite) run(ctx, running context.Context, svc service, lis net.Listener,
 	s.onClose(store.Close)
 	tokens := &auth.TokenSource{URL: s.URL + "/dev/token", ClientID: svc.name, ClientSecret: secrets[svc.name]}
 	conns := map[string]*grpc.ClientConn{}
-	for _, other := range services() {
+	for _, other := range s.services {
 		conn, err := serve.Dial(s.GRPC[other.name], tokens, nil)
 		if err != nil {
 			return err
@@ -213,15 +237,16 @@ func (s *Suite) run(ctx, running context.Context, svc service, lis net.Listener,
 	log := s.cfg.Logger.With("service", svc.name)
 	conn := func(name string) *grpc.ClientConn { return conns[name] }
 	inst, err := svc.open(deps{
-		store: store, log: log, conn: conn,
-		members: adapter.NewRemoteMembers(partyv1.NewMembershipServiceClient(conn("party")), membershipTTL, time.Now),
+		store: store, log: log, conn: conn, data: s.cfg.Data, grace: s.cfg.Grace,
+		temporal: func() (string, error) { return temporal(ctx) },
+		members:  adapter.NewRemoteMembers(partyv1.NewMembershipServiceClient(conn("party")), membershipTTL, time.Now),
 	})
 	if err != nil {
 		return err
 	}
 	s.onClose(inst.close)
 	server, err := serve.NewServer(serve.Config{
-		Name: svc.name, Verifier: v, Logger: log, Reflection: true, Grace: s.cfg.Grace, Ready: store.Ping,
+		Name: svc.name, Verifier: v, Logger: log, Reflection: true, Grace: s.cfg.Grace, Ready: func(ctx context.Context) error { return errors.Join(store.Ping(ctx), inst.ping(ctx)) },
 	})
 	if err != nil {
 		return err
@@ -252,7 +277,7 @@ func (s *Suite) store(ctx context.Context, name string) (journal.Store, error) {
 // edge is everything on the HTTP port.
 func (s *Suite) edge(ctx context.Context) (http.Handler, error) {
 	var backends []rest.Backend
-	for _, svc := range services() {
+	for _, svc := range s.services {
 		conn, err := serve.Dial(s.GRPC[svc.name], nil, nil)
 		if err != nil {
 			return nil, err
@@ -296,7 +321,7 @@ func (s *Suite) serveHTTP(ctx context.Context, lis net.Listener, h http.Handler)
 func (s *Suite) waitReady(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	for _, svc := range services() {
+	for _, svc := range s.services {
 		conn, err := serve.Dial(s.GRPC[svc.name], nil, nil)
 		if err != nil {
 			return err
@@ -329,7 +354,7 @@ func awaitServing(ctx context.Context, client healthv1.HealthClient) error {
 // Token signs a token for a demo user or any other subject.
 func (s *Suite) Token(subject string) (string, error) { return s.issuer.Token(subject) }
 
-// Done is closed-over by Wait: it returns the first error of a server, once all have stopped.
+// Wait returns the errors of servers that failed, once all have stopped.
 func (s *Suite) Wait() error {
 	s.wg.Wait()
 	s.mu.Lock()
@@ -373,8 +398,11 @@ func (s *Suite) Addresses() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  REST and page   %s/\n", s.URL)
 	fmt.Fprintf(&b, "  API docs        %s/docs\n", s.URL)
-	for _, svc := range services() {
+	for _, svc := range s.services {
 		fmt.Fprintf(&b, "  gRPC %-10s %s\n", svc.name, s.GRPC[svc.name])
+	}
+	if s.TemporalUI != "" {
+		fmt.Fprintf(&b, "  Temporal UI     %s\n", s.TemporalUI)
 	}
 	return b.String()
 }

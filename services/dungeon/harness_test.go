@@ -416,8 +416,15 @@ func (w *world) owing() int {
 func (w *world) leases() []string {
 	w.t.Helper()
 	out := []string{}
-	if p := w.party(); p.GetState() == partyv1.Party_STATE_IN_RUN {
-		out = append(out, "team to "+adapter.IDOf(p.GetRun()))
+	res, err := w.parties.call(gm, &partyv1.GetPartyRequest{Name: team})
+	switch {
+	case status.Code(err) == codes.NotFound: // dissolved, all seats being given back
+	case err != nil:
+		w.t.Fatal(err)
+	default:
+		if p := res.(*partyv1.GetPartyResponse).GetParty(); p.GetState() == partyv1.Party_STATE_IN_RUN {
+			out = append(out, "team to "+adapter.IDOf(p.GetRun()))
+		}
 	}
 	for _, name := range []string{ada, bram, cleo} {
 		c := do[*partyv1.GetCharacterResponse](w.parties, gm, &partyv1.GetCharacterRequest{Name: name}).GetCharacter()
@@ -554,3 +561,6 @@ func (w *world) stored(stream string) []*dungeonv1.RunEvent {
 	}
 	return out
 }
+
+// journalEtag is the etag of a state that has been.
+func journalEtag(stream string, seq int) string { return journal.EtagOf(stream, seq) }

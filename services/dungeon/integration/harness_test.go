@@ -158,7 +158,7 @@ func (w *world) clock() time.Time {
 
 // Heads at every other record, so that replicas load states as well as records.
 func (w *world) journal() []journal.Option {
-	return []journal.Option{journal.WithPoll(5 * time.Millisecond), journal.WithHeadEvery(2), journal.WithClock(w.clock)}
+	return []journal.Option{journal.WithPoll(5 * time.Millisecond), journal.WithHeadEvery(2), journal.WithClock(w.clock), journal.WithLogger(slog.New(slog.DiscardHandler))}
 }
 
 // listen serves services until the test ends, and returns where. Lean servers lack what all servers have beside tokens and
@@ -509,15 +509,22 @@ func (n *node) round(faces ...int32) *dungeonv1.CompleteResponse {
 // borrowed tells what the party service has lent to whom.
 func (w *world) borrowed(characters ...string) map[string]string {
 	w.t.Helper()
+	out := w.lent(characters...)
+	if p := w.roster(); p.GetState() == partyv1.Party_STATE_IN_RUN {
+		out[team] = p.GetRun()
+	}
+	return out
+}
+
+// lent tells who holds the loadouts of characters.
+func (w *world) lent(characters ...string) map[string]string {
+	w.t.Helper()
 	out := map[string]string{}
 	for _, name := range characters {
 		c := must(w, gm, &partyv1.GetCharacterRequest{Name: name}).(*partyv1.GetCharacterResponse).GetCharacter() //nolint:forcetypeassert // a test
 		for _, l := range c.GetLeases() {
 			out[name] = l.GetHolder()
 		}
-	}
-	if p := w.roster(); p.GetState() == partyv1.Party_STATE_IN_RUN {
-		out[team] = p.GetRun()
 	}
 	return out
 }

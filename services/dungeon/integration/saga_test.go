@@ -14,6 +14,8 @@ import (
 
 	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/requestid"
 )
 
 var everything = map[string]string{ada: delve, bram: delve, cleo: delve, team: delve}
@@ -281,5 +283,18 @@ func TestManyStartsOfOnePartyGetOneRun(t *testing.T) {
 	held := slices.Compact(slices.Sorted(maps.Values(w.borrowed(ada, bram, cleo))))
 	if len(won) != 1 || len(held) != 1 || !won[held[0]] || w.owing() != 0 {
 		t.Errorf("%v won, %v hold, %d things owed, %v", won, held, w.owing(), errs)
+	}
+}
+
+// The ids of a run's own steps can be computed by anybody; who sends one as their own stops nothing.
+func TestNobodyTakesTheIdOfAStep(t *testing.T) {
+	t.Parallel()
+	n := newWorld(t).node().started()
+	act := force(bram)
+	act.RequestId = requestid.Derive(delve, "settled")
+	do[*dungeonv1.ActResponse](n, brams, act)
+	do[*dungeonv1.AbandonRunResponse](n, adas, &dungeonv1.AbandonRunRequest{Name: delve, Character: ada})
+	if r := n.run(gm); !r.GetSettled() || len(n.borrowed(ada, bram, cleo)) > 0 {
+		t.Errorf("the run never settles: %v", r)
 	}
 }

@@ -52,16 +52,16 @@ func (s *Server) ImportDungeon(ctx context.Context, req *dungeonv1.ImportDungeon
 	if err != nil {
 		return nil, err
 	}
-	if err := c.RequireGM(); err != nil {
-		return nil, err
-	}
 	d := definitionFrom(req.GetDungeon())
-	if problems := digger.Check(s.rules, d); len(problems) > 0 {
-		return nil, invalidDungeon(problems)
-	}
 	cmd, err := adapter.CommandOf(ctx, req, c, req.GetParent()+"/dungeons/"+d.ID)
 	if err != nil {
 		return nil, err
+	}
+	// Commit tells of it: a repetition gets its first answer whatever has become of the caller's role since.
+	if cmd.Refusal = c.RequireGM(); cmd.Refusal == nil {
+		if problems := digger.Check(s.rules, d); len(problems) > 0 {
+			return nil, invalidDungeon(problems)
+		}
 	}
 	cmd.Mode = journal.Either
 	ans, err := s.definitions.Commit(ctx, cmd, func(context.Context, journal.At[definition], *play.Dice) (adapter.Decision[*dungeonv1.DungeonEvent], error) {

@@ -478,7 +478,7 @@ func definition(d digger.Dungeon) *dungeonv1.DungeonDefinition {
 
 // imported imports the shipped Ruin.
 func (n *node) imported() *node {
-	do[*dungeonv1.ImportDungeonResponse](n, gm, &dungeonv1.ImportDungeonRequest{Parent: camp, Dungeon: shipped("ostrell-granary")})
+	do[*dungeonv1.ImportDungeonResponse](n, gm, &dungeonv1.ImportDungeonRequest{Parent: camp, Dungeon: shipped("ostrell-granary"), RequestId: "import"})
 	return n
 }
 

@@ -162,6 +162,9 @@ func (s *Server) StartRun(ctx context.Context, req *dungeonv1.StartRunRequest) (
 	if _, known, err := s.runs.First(ctx, cmd); err != nil {
 		return nil, err
 	} else if !known {
+		if cmd.Refusal != nil {
+			return nil, cmd.Refusal
+		}
 		event, err := s.preparing(ctx, req, c, name, reported)
 		if err != nil {
 			return nil, adapter.Fault(err)

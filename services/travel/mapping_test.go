@@ -2,10 +2,12 @@ package travel
 
 import (
 	"encoding/json"
+	"errors"
 	"reflect"
 	"strings"
 	"testing"
 
+	"buf.build/go/protovalidate"
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -16,6 +18,8 @@ import (
 	travelv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/diedrop"
+	"github.com/wayfarer-rpg/wayfarer/rules/play"
+	"github.com/wayfarer-rpg/wayfarer/services/adapter"
 )
 
 // full returns a message of the type with something else in every field, however deep.
@@ -226,4 +230,38 @@ func roundTrip[T any](t *testing.T, v T) T {
 		t.Fatal(err)
 	}
 	return back
+}
+
+// What the party service would not take back must not keep a journey from ending.
+func TestWhatGoesBackIsWhatTheLenderTakes(t *testing.T) {
+	t.Parallel()
+	j := journey{Play: diedrop.Journey{
+		Gold: diedrop.MaxGold + 5, StarvingRounds: 200_000,
+		Members: []diedrop.Member{
+			{Name: "Wat", HP: 1, HPMax: 1, STR: 1, STRMax: 1, Capacity: 10, Fatigue: 4000},
+			{Name: "Ada", Character: "ada", STRMax: 9, Dead: true},
+		},
+	}}
+	back := j.ending(false).GetEnding()
+	if len(back.GetPack().GetTravelers()) != 1 || len(back.GetVitals()) != 1 || back.GetVitals()[0].GetVitals().GetStr() != 0 {
+		t.Errorf("back go %v", back)
+	}
+	v, err := protovalidate.New()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range []proto.Message{back.GetPack(), back.GetVitals()[0].GetVitals()} {
+		if err := v.Validate(m); err != nil {
+			t.Error(err)
+		}
+	}
+	j.Play.Cargo = make([]diedrop.Load, maxLoads-1)
+	if err := fewLoads(adapter.Caller{}, j); err != nil {
+		t.Error(err)
+	}
+	j.Play.Cargo = append(j.Play.Cargo, diedrop.Load{})
+	var r *play.Refusal
+	if err := fewLoads(adapter.Caller{}, j); !errors.As(err, &r) || r.Code != reasonTooManyLoads {
+		t.Errorf("one load too many: %v", err)
+	}
 }

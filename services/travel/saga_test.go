@@ -465,3 +465,52 @@ func TestRetriesGetTheFirstAnswer(t *testing.T) {
 		t.Errorf("the journal has changed:\n%s", diff)
 	}
 }
+
+// Several replicas, callers and sweepers at one journey take each step once.
+func TestManyCarryOneJourney(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	w.bare = true
+	nodes := []*node{w.node(t), w.node(t), w.node(t)}
+	nodes[0].importPlain()
+	all := func(who string, req func() proto.Message) {
+		t.Helper()
+		answers := make([]proto.Message, len(nodes))
+		errs := make([]error, len(nodes))
+		var wg sync.WaitGroup
+		for i, n := range nodes {
+			wg.Go(func() { answers[i], errs[i] = n.call(who, req()) })
+			wg.Go(n.sweep)
+		}
+		wg.Wait()
+		for i := range nodes {
+			if errs[i] != nil {
+				t.Fatal(errs[i])
+			}
+			if !proto.Equal(answers[0], answers[i]) {
+				t.Errorf("replica %d (-first +this):\n%s", i, cmp.Diff(answers[0], answers[i], protocmp.Transform()))
+			}
+		}
+	}
+	all(adas, func() proto.Message { return startTrek() })
+	if got := w.seqs(t)[trek]; got != 2 {
+		t.Errorf("%d records after the start", got)
+	}
+	all(adas, func() proto.Message {
+		return &travelv1.RemoveMemberRequest{Name: trek, Character: ada, Member: "Bram", RequestId: "bye"}
+	})
+	if got := w.seqs(t)[trek]; got != 4 {
+		t.Errorf("%d records after the leaving", got)
+	}
+	all(adas, func() proto.Message { return &travelv1.EndJourneyRequest{Name: trek, Character: ada, RequestId: "end"} })
+	if got := w.seqs(t)[trek]; got != 6 {
+		t.Errorf("%d records after the end", got)
+	}
+	given := map[string]int{}
+	for _, r := range w.party.returned {
+		given[r.GetLender()]++
+	}
+	if diff := cmp.Diff(map[string]int{band: 1, ada: 1, bram: 1}, given); diff != "" {
+		t.Errorf("given back (-want +got):\n%s", diff)
+	}
+}

@@ -733,6 +733,19 @@ func TestWhatAnAttemptLeftHalfDoneIsSeenThrough(t *testing.T) {
 			t.Errorf("executed %s", got)
 		}
 	})
+	t.Run("a move that another attempt overtakes", func(t *testing.T) {
+		t.Parallel()
+		tb, name := lone(t)
+		tb.acts(start(name, "start"), Traveling)
+		tb.server.afterCall = func(context.Context, string) {
+			tb.server.afterCall = nil
+			tb.acts(enter(name, "enter"), AtLocation)
+		}
+		tb.acts(move(name, "move", 1), AtLocation)
+		if got := strings.Join(tb.whole(name), " "); got != "start_journey enter_location move" || tb.world.count("MoveRequest") != 1 {
+			t.Errorf("executed %s", got)
+		}
+	})
 	t.Run("the end of a run by a command to the journey", func(t *testing.T) {
 		t.Parallel()
 		tb, name := lone(t)

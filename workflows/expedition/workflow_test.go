@@ -87,6 +87,15 @@ func TestCommandsTakeTurns(t *testing.T) {
 	for i, id := range []string{"a", "b", "c"} {
 		s.update(0, id, &outcomes[i])
 	}
+	// The first command takes so long that the others would overtake it if they could.
+	release := make(chan struct{})
+	s.act = func(cmd command) (standing, error) {
+		if cmd.RequestID == "a" {
+			<-release
+		}
+		return standing{Phase: Traveling}, nil
+	}
+	s.RegisterDelayedCallback(func() { close(release) }, 50*time.Millisecond)
 	s.ExecuteWorkflow(workflowName, input{Name: expo})
 	want := []string{"begin a", "end a", "begin b", "end b", "begin c", "end c"}
 	if !slices.Equal(s.order, want) {

@@ -116,7 +116,11 @@ test-go: $(TOOLS)/gotestsum bin/temporaldev ## the tests alone; PACKAGES=./rules
 	@$(TOOLS)/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg -- -race $(TESTFLAGS) $(PACKAGES)
 
 .PHONY: bench
-bench: ## the figures, as ratios within one run
+bench: bin/temporaldev bin/ferretdev ## the figures, as ratios within one run; the table comes last
+	@go run ./bench
+
+.PHONY: bench-all
+bench-all: ## the benchmarks of the packages; BENCHFLAGS adds to `go test`
 	@go test -run '^$$' -bench . -benchmem $(BENCHFLAGS) ./...
 
 .PHONY: fmt

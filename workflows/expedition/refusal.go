@@ -46,16 +46,16 @@ func pack(err error) error {
 	return temporal.NewApplicationErrorWithOptions(st.Message(), refusalType, opts)
 }
 
-// unpack returns the status that an error from Temporal carries, as it was packed.
-func unpack(err error) (error, bool) {
+// unpack returns the status that an error from Temporal carries, as it was packed; nil when it carries none.
+func unpack(err error) *status.Status {
 	var app *temporal.ApplicationError
 	if !errors.As(err, &app) || app.Type() != refusalType {
-		return nil, false
+		return nil
 	}
 	var raw []byte
 	st := &statuspb.Status{}
 	if app.Details(&raw) != nil || proto.Unmarshal(raw, st) != nil || st.GetCode() == int32(codes.OK) {
-		return nil, false
+		return nil
 	}
-	return status.FromProto(st).Err(), true
+	return status.FromProto(st)
 }

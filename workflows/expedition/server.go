@@ -285,8 +285,7 @@ func (s *Server) ListExpeditions(ctx context.Context, req *expeditionv1.ListExpe
 // WatchExpedition implements the service.
 func (s *Server) WatchExpedition(req *expeditionv1.WatchExpeditionRequest, stream grpc.ServerStreamingServer[expeditionv1.WatchExpeditionResponse]) error {
 	ctx := stream.Context()
-	who, err := s.caller(ctx, req.GetName())
-	if err != nil {
+	if _, err := s.caller(ctx, req.GetName()); err != nil {
 		return err
 	}
 	at, err := s.load(ctx, req.GetName())
@@ -306,7 +305,8 @@ func (s *Server) WatchExpedition(req *expeditionv1.WatchExpeditionRequest, strea
 			return err
 		}
 		// A watch may last for weeks: what the caller may see is asked anew.
-		if who, err = s.caller(ctx, req.GetName()); err != nil {
+		who, err := s.caller(ctx, req.GetName())
+		if err != nil {
 			return err
 		}
 		if err := stream.Send(show(s, who, &expeditionv1.WatchExpeditionResponse{Record: recordOf(rec), Events: events})); err != nil {
@@ -502,8 +502,8 @@ func (s *Server) outcome(ctx context.Context, name string, err error) error {
 	if err == nil {
 		return nil
 	}
-	if st, ok := unpack(err); ok {
-		return st
+	if st := unpack(err); st != nil {
+		return st.Err()
 	}
 	var (
 		app      *temporal.ApplicationError

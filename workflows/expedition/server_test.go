@@ -225,15 +225,15 @@ func (tb *table) must(subject string, r *req, phase Phase) *expeditionv1.Execute
 }
 
 // refused executes a command that is expected to fail for a reason.
-func (tb *table) refused(subject string, r *req, reason string) *fault.Error {
+func (tb *table) refused(subject string, r *req, reason string) fault.Error {
 	tb.t.Helper()
 	_, err := tb.client.Execute(by(tb.t.Context(), subject), r)
 	var f *fault.Error
 	if !errors.As(fault.FromStatus(err), &f) || f.Reason != reason {
 		tb.t.Errorf("%s: %v, want %s", r.GetRequestId(), err, reason)
-		return &fault.Error{}
+		return fault.Error{}
 	}
-	return f
+	return *f
 }
 
 // logOf reads the whole log as a user sees it, up to the record that the expedition is at now.
@@ -679,8 +679,8 @@ func (tb *table) act(r *req, dies bool) (st standing, err error) {
 		}()
 	}
 	st, err = tb.server.executeCommand(tb.t.Context(), r.GetName(), command{RequestID: r.GetRequestId(), RequestHash: "hash of " + r.GetRequestId(), Actor: "alice", Execute: raw})
-	if back, ok := unpack(err); ok {
-		err = fault.FromStatus(back)
+	if back := unpack(err); back != nil {
+		err = fault.FromStatus(back.Err())
 	}
 	return st, err
 }

@@ -117,9 +117,9 @@ func TestTurnover(t *testing.T) {
 		setup       func(*stage)
 		ended       func(error) bool
 	}{
-		"after so many updates": {"done", "", func(*stage) {}, func(err error) bool { return workflow.IsContinueAsNewError(err) }},
+		"after so many updates": {"done", "", func(*stage) {}, workflow.IsContinueAsNewError},
 		"when the server suggests it": {"done", "", func(s *stage) { s.SetContinueAsNewSuggested(true) },
-			func(err error) bool { return workflow.IsContinueAsNewError(err) }},
+			workflow.IsContinueAsNewError},
 		"after the expedition's end": {"done", "", func(s *stage) {
 			s.act = func(command) (standing, error) { return standing{Phase: Concluded}, nil }
 		}, func(err error) bool { return err == nil }},

@@ -41,7 +41,16 @@ const timeout = 2 * time.Minute
 // house is the suite that the tests of the package share; they keep apart by campaigns of their own.
 var house *suite.Suite
 
-func TestMain(m *testing.M) { os.Exit(withHouse(m.Run)) }
+func TestMain(m *testing.M) {
+	if dir := os.Getenv(serveVariable); dir != "" {
+		if err := serve(dir); err != nil {
+			fmt.Fprintln(os.Stderr, "e2e:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	os.Exit(withHouse(m.Run))
+}
 
 func withHouse(tests func() int) (code int) {
 	fail := func(err error) {
@@ -544,9 +553,9 @@ func vale() object {
 		"rivers": []object{{"id": "beck", "name": "The beck", "path": []object{hex(0, 1), hex(1, 1)}}},
 		"locations": []object{
 			{"id": "hamlet", "name": "The hamlet", "kind": "settlement", "hex": hex(0, 0), "visible": true},
-			{"id": "cave", "name": "Whisper Cave", "text": "It whispers.", "kind": "site", "hex": hex(1, 0), "visible": false, "table": 4, "entrance": "crack",
-				"rooms": []object{{"id": "crack", "ways": []string{"hall"}}, {"id": "hall", "ways": []string{"crack"}}}},
-			{"id": "barrow", "name": "Cold Barrow", "kind": "poi", "hex": hex(2, 0), "visible": false},
+			{"id": "whisper-cave", "name": "Whisper Cave", "text": "It whispers.", "kind": "site", "hex": hex(1, 0), "visible": false, "table": 4, "entrance": "crack",
+				"rooms": []object{{"id": "crack", "ways": []string{"echo-hall"}}, {"id": "echo-hall", "ways": []string{"crack"}}}},
+			{"id": "cold-barrow", "name": "Cold Barrow", "kind": "poi", "hex": hex(2, 0), "visible": false},
 		},
 		"npcs": []object{{"id": "tamsin", "name": "Tamsin Rook", "hex": hex(0, 0), "text": "Keeps bees."}},
 	}

@@ -1,0 +1,377 @@
+package e2e
+
+import (
+	"bufio"
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net/http"
+	"net/http/httptrace"
+	"net/url"
+	"os"
+	"os/exec"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"google.golang.org/grpc/codes"
+
+	"github.com/wayfarer-rpg/wayfarer/deploy/local/suite"
+	"github.com/wayfarer-rpg/wayfarer/internal/dicestream"
+)
+
+// serveVariable makes the test's own program serve the suite from the directory it names, instead of testing: a process
+// that can be killed, of the code under test, with the race detector if there is one.
+const serveVariable = "WAYFARER_E2E_SERVE"
+
+// serve runs the suite until its standard input ends, so that it never outlives the test.
+func serve(dir string) error {
+	s, err := suite.Start(context.Background(), suite.Config{
+		HTTP: "127.0.0.1:0", Data: dir, Grace: 2 * time.Second,
+		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
+	})
+	if err != nil {
+		return err
+	}
+	fmt.Println("ready", s.URL)
+	_, err = io.Copy(io.Discard, os.Stdin)
+	return errors.Join(err, s.Close())
+}
+
+// machine is a process that serves the suite from a directory, killed and started again on it.
+type machine struct {
+	*table
+	dir  string
+	cmd  *exec.Cmd
+	life io.Closer
+}
+
+// start starts the process, waits until it serves, and logs everybody in: what a token is worth ends with its issuer.
+func (m *machine) start() {
+	m.tb.Helper()
+	self, err := os.Executable()
+	if err != nil {
+		m.tb.Fatal(err)
+	}
+	m.cmd = exec.CommandContext(m.ctx, self)
+	m.cmd.Env = append(os.Environ(), serveVariable+"="+m.dir)
+	m.cmd.Stderr = os.Stderr
+	in, err := m.cmd.StdinPipe()
+	if err != nil {
+		m.tb.Fatal(err)
+	}
+	m.life = in
+	out, err := m.cmd.StdoutPipe()
+	if err != nil {
+		m.tb.Fatal(err)
+	}
+	if err := m.cmd.Start(); err != nil {
+		m.tb.Fatal(err)
+	}
+	base := ""
+	for lines := bufio.NewScanner(out); base == "" && lines.Scan(); {
+		base, _ = strings.CutPrefix(lines.Text(), "ready ")
+	}
+	if base == "" {
+		m.tb.Fatalf("the suite does not start from %s: %v", m.dir, m.cmd.Wait())
+	}
+	m.via = rest{base: base}
+	for _, user := range suite.Users {
+		m.tokens[user] = m.login(base, user)
+	}
+}
+
+func (m *machine) login(base, user string) string {
+	m.tb.Helper()
+	form := url.Values{"grant_type": {"password"}, "username": {user}, "password": {suite.Password}}
+	req, err := http.NewRequestWithContext(m.ctx, http.MethodPost, base+"/dev/token", strings.NewReader(form.Encode()))
+	if err != nil {
+		m.tb.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	answer, err := rest{base: base}.do(req)
+	if err != nil {
+		m.tb.Fatalf("log %s in: %v", user, err)
+	}
+	return answer.text("access_token")
+}
+
+// kill ends the process as a power cut would.
+func (m *machine) kill() {
+	if m.cmd == nil {
+		return
+	}
+	_ = m.cmd.Process.Kill()
+	_ = m.cmd.Wait() // it was killed
+	_ = m.life.Close()
+	m.cmd = nil
+}
+
+// The moments at which the process is killed.
+type moment int
+
+const (
+	afterAnswer moment = iota // the caller has its answer
+	afterSent                 // the caller has sent its request
+	afterSeen                 // somebody else sees the record
+	moments
+)
+
+func (m moment) String() string {
+	return [...]string{"once it is answered", "once it is sent", "once a watcher sees it"}[m]
+}
+
+// crash gives a command, kills the process in the middle of it, starts it again and repeats the command. It returns the
+// answer. watched is the aggregate that the command adds one record to; empty where it adds others.
+func (m *machine) crash(when moment, user, method string, req object, watched string) object {
+	m.tb.Helper()
+	m.requests++
+	req = req.with("requestId", fmt.Sprintf("crash-%d", m.requests))
+	seq := 0
+	if watched != "" {
+		seq = m.read("gm", watched).number("seq")
+	}
+	m.tb.Logf("%s: %s, killed %s", user, method, when)
+
+	sent := make(chan struct{}, 1)
+	ctx, cancel := context.WithCancel(httptrace.WithClientTrace(m.ctx, &httptrace.ClientTrace{
+		WroteRequest: func(httptrace.WroteRequestInfo) {
+			select {
+			case sent <- struct{}{}:
+			default: // the transport wrote it anew on another connection
+			}
+		},
+	}))
+	defer cancel()
+	type result struct {
+		answer object
+		err    error
+	}
+	answered, seen := make(chan result, 1), make(chan result, 1)
+	via, token := m.via, m.tokens[user]
+	if when == afterSeen {
+		go func() {
+			lines, err := via.watch(m.ctx, token, watchers[kindOf(watched)], object{"name": watched, "fromSeq": seq}, func(object) bool { return true })
+			if err == nil && len(lines) == 0 {
+				err = errors.New("the watch ended without a record")
+			}
+			if err != nil {
+				seen <- result{nil, err}
+				return
+			}
+			seen <- result{lines[0], nil}
+		}()
+	}
+	go func() {
+		answer, err := via.call(ctx, token, method, req)
+		answered <- result{answer, err}
+	}()
+
+	var first, watcher *result
+	switch when {
+	case afterAnswer:
+		r := <-answered
+		first = &r
+	case afterSent:
+		select {
+		case <-sent:
+		case r := <-answered: // it could not even be sent
+			first = &r
+		}
+	case afterSeen:
+		r := <-seen
+		watcher = &r
+	}
+	m.kill()
+	if first == nil { // it may have come in the last moment
+		r := <-answered
+		first = &r
+	}
+	var refused *failure
+	if when == afterAnswer && first.err != nil || errors.As(first.err, &refused) && refused.code != codes.Unavailable && refused.code != codes.Internal {
+		m.tb.Fatalf("%s: %s %v: %v", user, method, req, first.err)
+	}
+	m.start()
+
+	answer := m.repeat(user, method, req)
+	if first.err == nil && !reflect.DeepEqual(first.answer, answer) {
+		m.tb.Fatalf("%s %s: the answer was\n%v\nand is, after the crash,\n%v", method, when, first.answer, answer)
+	}
+	if watcher != nil {
+		if watcher.err != nil {
+			m.tb.Fatalf("watch %s: %v", watched, watcher.err)
+		}
+		if got, want := answer["record"], watcher.answer["record"]; !reflect.DeepEqual(got, want) {
+			m.tb.Fatalf("%s: a watcher saw\n%v\nand the answer after the crash says\n%v", method, want, got)
+		}
+	}
+	if again := m.repeat(user, method, req); !reflect.DeepEqual(again, answer) {
+		m.tb.Fatalf("%s: the answer to the repetition was\n%v\nand is\n%v", method, answer, again)
+	}
+	if watched != "" {
+		if got := m.read("gm", watched).number("seq"); got != seq+1 || answer.number("record.seq") != seq+1 {
+			m.tb.Fatalf("%s went from seq %d to %d, and the answer says %d", watched, seq, got, answer.number("record.seq"))
+		}
+	}
+	return answer
+}
+
+// repeat gives a command, again and again while the services find each other after a start.
+func (m *machine) repeat(user, method string, req object) object {
+	m.tb.Helper()
+	for {
+		answer, err := m.via.call(m.ctx, m.tokens[user], method, req)
+		var f *failure
+		switch {
+		case err == nil:
+			return answer
+		case m.ctx.Err() == nil && errors.As(err, &f) && f.code == codes.Unavailable:
+		default:
+			m.tb.Fatalf("%s repeats %s: %v", user, method, err)
+		}
+	}
+}
+
+var watchers = map[string]string{"runs": runs + "WatchRun", "journeys": journeys + "WatchJourney"}
+
+func kindOf(name string) string {
+	parts := strings.Split(name, "/")
+	return parts[len(parts)-2]
+}
+
+// turn is the next command of the run: acts until all have acted, then the round is completed, then the next one drawn.
+func (m *machine) turn(run string) (user, method string, req object) {
+	m.tb.Helper()
+	at := m.read("gm", run)
+	id := func(character string) string { return strings.TrimPrefix(character, m.character("")) }
+	if at.text("phase") == "PHASE_ACT" {
+		for _, member := range at.list("members") {
+			if member["action"] == nil && member.number("exhaustion") < 100 {
+				c := member.text("character")
+				return id(c), "Act", object{"name": run, "character": c, "action": object{"basic": at.text("challenge.ability"), "risk": true}}
+			}
+		}
+		c := at.text("challenge.drawer")
+		return id(c), "Complete", object{"name": run, "character": c}
+	}
+	// Whoever has drawn least often draws; the entry was the leader's.
+	members := at.list("members")
+	c := members[at.number("round")%len(members)].text("character")
+	return id(c), "Draw", object{"name": run, "character": c}
+}
+
+func TestAKilledMachineLosesNothingAndDoesNothingTwice(t *testing.T) {
+	t.Parallel()
+	const rounds = 8
+	ctx, cancel := context.WithTimeout(context.Background(), 5*timeout)
+	t.Cleanup(cancel)
+	m := &machine{table: &table{tb: t, ctx: ctx, campaign: "campaigns/crash", tokens: map[string]string{}}, dir: t.TempDir()}
+	t.Cleanup(m.kill)
+	rng := rand.New(rand.NewPCG(7, 11)) //nolint:gosec // chooses moments, the same in every run
+	any3 := func() moment { return moment(rng.IntN(int(moments))) }
+
+	m.start()
+	players := []string{"ada", "bram", "cleo", "dov"}
+	m.open(players...)
+	dungeon := m.importDefinitions()
+	for _, p := range players {
+		m.player(p, p)
+	}
+	m.party("delvers", "ada", players...)
+	travelers := []object{{"character": m.character("ada")}, {"character": m.character("bram")}}
+	company := m.do("gm", companies+"CreateCompany", object{
+		"parent": m.campaign, "companyId": "walkers", "title": "The walkers", "travelers": travelers, "pack": object{"gold": 60, "food": []int{20, 20}},
+	}).text("name")
+
+	// The starts borrow from another service, step by step.
+	run := m.crash(afterSent, "ada", runs+"StartRun", object{
+		"parent": m.campaign, "runId": "dive", "party": m.campaign + "/parties/delvers", "dungeon": dungeon, "character": m.character("ada"),
+	}, "").text("run.name")
+	journey := m.crash(afterSent, "bram", journeys+"StartJourney", object{
+		"parent": m.campaign, "journeyId": "road", "company": company, "region": m.campaign + "/regions/vale", "hex": object{"q": 0, "r": 0}, "character": m.character("bram"),
+	}, "").text("journey.name")
+
+	for round := range rounds {
+		if round%2 == 0 {
+			to := object{"q": 1 - m.read("gm", journey).number("hex.q"), "r": 0}
+			m.crash(any3(), "bram", journeys+"Move", object{"name": journey, "character": m.character("bram"), "to": to}, journey)
+			continue
+		}
+		user, method, req := m.turn(run)
+		for method == "Act" && rng.IntN(4) > 0 { // most acts go by undisturbed, so that all commands have their turn
+			m.do(user, runs+method, req)
+			user, method, req = m.turn(run)
+		}
+		m.crash(any3(), user, runs+method, req, run)
+	}
+
+	// So do the ends, which give everything back.
+	m.crash(afterSent, "ada", runs+"AbandonRun", object{"name": run, "character": m.character("ada")}, "")
+	m.crash(afterSent, "bram", journeys+"EndJourney", object{"name": journey, "character": m.character("bram")}, "")
+
+	faces := m.verified(run) + m.verified(journey)
+	if faces < rounds {
+		t.Errorf("only %d faces were rolled", faces)
+	}
+	if at := m.read("gm", run); at["settled"] != true {
+		t.Errorf("the run is not settled: %v", at)
+	}
+	if at := m.read("gm", company); at["lease"] != nil {
+		t.Errorf("the company is still lent: %v", at["lease"])
+	}
+	for _, p := range players {
+		if lent := m.read("gm", m.character(p)).list("leases"); len(lent) > 0 {
+			t.Errorf("%s is still lent: %v", p, lent)
+		}
+	}
+}
+
+// verified reads a log to its end, which comes once everything is given back, and recomputes its dice. It returns how
+// many there are.
+func (m *machine) verified(name string) int {
+	m.tb.Helper()
+	log, err := m.via.watch(m.ctx, m.tokens["dov"], watchers[kindOf(name)], object{"name": name}, func(object) bool { return false })
+	if err != nil {
+		m.tb.Fatalf("watch %s: %v", name, err)
+	}
+	at := m.read("dov", name)
+	if len(log) != at.number("seq") {
+		m.tb.Errorf("%s is at seq %d, its log has %d records", name, at.number("seq"), len(log))
+	}
+	stream := m.read("dov", at.text("stream"))
+	seed, err := base64.StdEncoding.DecodeString(stream.text("seed"))
+	if err != nil {
+		m.tb.Fatal(err)
+	}
+	commitment, err := base64.StdEncoding.DecodeString(stream.text("commitment"))
+	if err != nil {
+		m.tb.Fatal(err)
+	}
+	if !dicestream.Verify(seed, commitment) {
+		m.tb.Fatalf("%s is not revealed, or is another than was committed to: %v", at.text("stream"), stream)
+	}
+	faces := 0
+	for i, rec := range log {
+		if rec.number("record.seq") != i+1 {
+			m.tb.Errorf("%s: record %d stands in place %d", name, rec.number("record.seq"), i+1)
+		}
+		var sides, shown []int
+		for _, d := range rec.list("record.dice") {
+			sides, shown = append(sides, d.number("sides")), append(shown, d.number("face"))
+		}
+		want, err := dicestream.Faces(seed, stream.text("clientSeed"), uint64(i+1), sides...) //nolint:gosec // a place in a list
+		if err != nil {
+			m.tb.Fatal(err)
+		}
+		if len(shown) > 0 && !reflect.DeepEqual(shown, want) {
+			m.tb.Errorf("%s: record %d shows %v, its stream gives %v", name, i+1, shown, want)
+		}
+		faces += len(shown)
+	}
+	return faces
+}

@@ -126,7 +126,7 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 	if err != nil {
 		return err
 	}
-	server, err := serve.NewServer(serve.Config{
+	server, err := serve.NewServer(serve.Config{ //nolint:contextcheck // every call brings its own
 		Name: "expedition", Verifier: verifier, Logger: log, MaxRecv: s.Server.MaxReceive, Reflection: s.Server.Reflection,
 		Grace: s.Server.Grace, Deadline: s.Server.Deadline,
 	})

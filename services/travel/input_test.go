@@ -30,7 +30,7 @@ func with(change func(*travelv1.StartJourneyRequest)) *travelv1.StartJourneyRequ
 
 func hex(q, r int32) *travelv1.Hex { return &travelv1.Hex{Q: q, R: r} }
 
-// Each of these leaves the journal as it was.
+// Each of these leaves the journal as it was, so that all can be tried on one.
 func TestBadInput(t *testing.T) {
 	t.Parallel()
 	const stale = "stale"
@@ -48,6 +48,8 @@ func TestBadInput(t *testing.T) {
 		change(d)
 		return &travelv1.ImportRegionRequest{Parent: camp, RegionId: "small", Region: d}
 	}
+	w := newWorld()
+	n := w.node(t).begin()
 	denied, invalid, failed := codes.PermissionDenied, codes.InvalidArgument, codes.FailedPrecondition
 	for name, tt := range map[string]struct {
 		who  string
@@ -159,9 +161,6 @@ func TestBadInput(t *testing.T) {
 		}), refusal{invalid, "INVALID_REGION", "region.locations[0].hex"}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			w := newWorld()
-			n := w.node(t).begin()
 			before, holders := w.seqs(t), w.party.holders()
 			j := n.journey(gm)
 			if m, ok := tt.req.(*travelv1.MoveRequest); ok && m.GetReportedDice() != nil && m.GetEtag() == "" && tt.want.reason == "BAD_DICE" {
@@ -319,7 +318,7 @@ func TestTheGMsHand(t *testing.T) {
 		before := n.seqs(t)
 		set(tt.req, "name", trek)
 		_, err := n.call(tt.who, tt.req)
-		t.Run(name, func(t *testing.T) { tt.want.check(t, err) }) //nolint:paralleltest // the call is over
+		t.Run(name, func(t *testing.T) { tt.want.check(t, err) })
 		if diff := cmp.Diff(before, n.seqs(t)); diff != "" {
 			t.Errorf("%s has changed the journal:\n%s", name, diff)
 		}

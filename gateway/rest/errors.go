@@ -6,13 +6,16 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/genproto/googleapis/rpc/code"
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/protoadapt"
+	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // Reasons of what the edge itself refuses.
@@ -22,6 +25,8 @@ const (
 	reasonMalformedBody      = "MALFORMED_BODY"
 	reasonMalformedParameter = "MALFORMED_PARAMETER"
 	reasonUnknownParameter   = "UNKNOWN_PARAMETER"
+	reasonMalformedHeader    = "MALFORMED_HEADER"
+	reasonUnreachable        = "UNREACHABLE"
 	reasonNoSuchPath         = "NO_SUCH_PATH"
 	reasonNoSuchMethod       = "METHOD_NOT_ALLOWED"
 	reasonMalformedRequest   = "MALFORMED_REQUEST"
@@ -39,10 +44,18 @@ func mark(reason, field, text string) error {
 
 func unmark(message string) (reason, field, text string, ok bool) {
 	parts := strings.SplitN(message, separator, 4)
-	if len(parts) != 4 {
+	if len(parts) != 4 || parts[0] != "" {
 		return "", "", "", false
 	}
 	return parts[1], parts[2], parts[3], true
+}
+
+// marked reads an error of our own decoder or query parser. What a service says has details.
+func marked(st *status.Status) (reason, field, text string, ok bool) {
+	if st.Code() != codes.InvalidArgument || len(st.Proto().GetDetails()) > 0 {
+		return "", "", "", false
+	}
+	return unmark(st.Message())
 }
 
 // problem makes a status with the details that every error of the edge has.
@@ -60,6 +73,28 @@ func problem(code codes.Code, reason, field, text string) *status.Status {
 	return st
 }
 
+// explained gives a reason to an error that has none, since no service made it: grpc-gateway could not read the request,
+// or gRPC could not reach the service, whose address is nobody's business.
+func explained(st *status.Status) *status.Status {
+	if len(st.Proto().GetDetails()) > 0 {
+		return st
+	}
+	switch st.Code() {
+	case codes.InvalidArgument:
+		return problem(st.Code(), reasonMalformedRequest, "", st.Message())
+	case codes.Unavailable:
+		st = problem(st.Code(), reasonUnreachable, "", "the service cannot be reached")
+		if with, err := st.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Second)}); err == nil {
+			return with
+		}
+		return st
+	case codes.Internal, codes.Unknown:
+		return problem(codes.Internal, code.Code_INTERNAL.String(), "", "internal error")
+	default:
+		return problem(st.Code(), code.Code(st.Code()).String(), "", st.Message()) //nolint:gosec // gRPC's codes are these
+	}
+}
+
 func tooLarge(limit int64) *status.Status {
 	return problem(codes.ResourceExhausted, reasonBodyTooLarge, "body", fmt.Sprintf("the body is larger than %d bytes", limit))
 }
@@ -68,15 +103,16 @@ func tooLarge(limit int64) *status.Status {
 func writeError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w http.ResponseWriter, _ *http.Request, err error) {
 	st := status.Convert(err)
 	httpCode := runtime.HTTPStatusFromCode(st.Code())
-	if reason, field, text, ok := unmark(st.Message()); ok {
+	if reason, field, text, ok := marked(st); ok {
 		switch reason {
 		case reasonBodyTooLarge:
 			st, httpCode = problem(codes.ResourceExhausted, reason, field, text), http.StatusRequestEntityTooLarge
 		default:
 			st = problem(codes.InvalidArgument, reason, field, text)
 		}
-	} else if st.Code() == codes.InvalidArgument && len(st.Proto().GetDetails()) == 0 {
-		st = problem(codes.InvalidArgument, reasonMalformedRequest, "", st.Message())
+	} else {
+		st = explained(st)
+		httpCode = runtime.HTTPStatusFromCode(st.Code())
 	}
 	writeStatus(w, httpCode, st)
 }
@@ -93,13 +129,65 @@ func routingError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w
 	}
 }
 
-// streamError is for errors after a stream has begun.
-func streamError(_ context.Context, err error) *status.Status {
-	st := status.Convert(err)
-	if reason, field, text, ok := unmark(st.Message()); ok {
-		return problem(codes.InvalidArgument, reason, field, text)
+// streamError notes the error that ends a stream, for [plainErrors].
+func streamError(ctx context.Context, err error) *status.Status {
+	st := explained(status.Convert(err))
+	if failed, ok := ctx.Value(failureKey{}).(*failure); ok {
+		failed.st = st
 	}
 	return st
+}
+
+type failureKey struct{}
+
+// failure is the error that ended a stream, if one did. Only the handler's own goroutine touches it.
+type failure struct{ st *status.Status }
+
+// plainErrors makes the error of a stream that has sent nothing yet look like any other error: its code, headers and a
+// google.rpc.Status. grpc-gateway would wrap it as the last chunk of the stream.
+func plainErrors(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !isWatch(r) {
+			next.ServeHTTP(w, r)
+			return
+		}
+		failed := &failure{}
+		next.ServeHTTP(&plainWriter{ResponseWriter: w, failed: failed}, r.WithContext(context.WithValue(r.Context(), failureKey{}, failed)))
+	})
+}
+
+type plainWriter struct {
+	http.ResponseWriter
+	failed  *failure
+	told    bool // the error is written; its chunk is not
+	written bool
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (p *plainWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (p *plainWriter) WriteHeader(code int) {
+	if p.failed.st != nil && !p.written {
+		if begun(p.ResponseWriter) {
+			return // too late for a code; the error goes out as the last event
+		}
+		p.told = true
+		p.Header().Del("Transfer-Encoding")
+		writeStatus(p.ResponseWriter, runtime.HTTPStatusFromCode(p.failed.st.Code()), p.failed.st)
+		return
+	}
+	p.written = true
+	p.ResponseWriter.WriteHeader(code)
+}
+
+// Write implements http.ResponseWriter.
+func (p *plainWriter) Write(b []byte) (int, error) {
+	if p.told {
+		return len(b), nil
+	}
+	p.written = true
+	return p.ResponseWriter.Write(b)
 }
 
 // writeStatus writes a google.rpc.Status with its details.

@@ -1,24 +1,34 @@
 package rest
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
+
+	"google.golang.org/grpc/codes"
 )
+
+// isWatch tells whether a call asks for a stream.
+func isWatch(r *http.Request) bool {
+	return r.Method == http.MethodGet && strings.HasSuffix(r.URL.Path, ":watch")
+}
 
 // resume lets a browser go on where it left off: Last-Event-ID becomes from_seq.
 func resume(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if id := r.Header.Get("Last-Event-ID"); id != "" && r.Method == http.MethodGet {
-			if seq, err := strconv.ParseInt(id, 10, 32); err == nil && seq >= 0 {
-				q := r.URL.Query()
-				q.Del("fromSeq")
-				q.Set("from_seq", id)
-				r = r.Clone(r.Context())
-				r.URL.RawQuery = q.Encode()
+		if id := r.Header.Get("Last-Event-ID"); id != "" && isWatch(r) {
+			if seq, err := strconv.ParseInt(id, 10, 32); err != nil || seq < 0 {
+				writeStatus(w, http.StatusBadRequest, problem(codes.InvalidArgument, reasonMalformedHeader, "Last-Event-ID", "Last-Event-ID is not the id of an event"))
+				return
 			}
+			q := r.URL.Query()
+			q.Del("fromSeq")
+			q.Set("from_seq", id)
+			r = r.Clone(r.Context())
+			r.URL.RawQuery = q.Encode()
 		}
 		next.ServeHTTP(w, r)
 	})
@@ -28,12 +38,14 @@ func resume(next http.Handler) http.Handler {
 // that a caller who waits for news knows soon that it is connected.
 func keepAlive(next http.Handler, every time.Duration) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Accept") != eventStream || !strings.HasSuffix(r.URL.Path, ":watch") {
+		if r.Header.Get("Accept") != eventStream || !isWatch(r) {
 			next.ServeHTTP(w, r)
 			return
 		}
 		e := &eventWriter{ResponseWriter: w, header: http.Header{}, every: every}
+		e.mu.Lock() // the timer may fire before it is here
 		e.timer = time.AfterFunc(min(every, time.Second), e.comment)
+		e.mu.Unlock()
 		defer e.stop()
 		next.ServeHTTP(e, r)
 	})
@@ -49,6 +61,7 @@ type eventWriter struct {
 
 	mu      sync.Mutex
 	begun   bool // the header is sent
+	late    bool // what is written is an error that came after the header
 	stopped bool
 }
 
@@ -57,6 +70,20 @@ func (e *eventWriter) Unwrap() http.ResponseWriter { return e.ResponseWriter }
 
 // Header implements http.ResponseWriter.
 func (e *eventWriter) Header() http.Header { return e.header }
+
+// begun tells whether the header of a response is sent already, by a comment.
+func begun(w http.ResponseWriter) bool {
+	e, ok := w.(*eventWriter)
+	if !ok {
+		return false
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if !e.begun {
+		e.stopped = true // no comment between this answer and what is written because of it
+	}
+	return e.begun
+}
 
 // begin sends the header once. After a comment it is sent already, and what the handler sets comes too late.
 func (e *eventWriter) begin(code int, header http.Header) {
@@ -74,10 +101,10 @@ func (e *eventWriter) begin(code int, header http.Header) {
 func (e *eventWriter) WriteHeader(code int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.begin(code, e.header)
 	if code >= http.StatusBadRequest {
-		e.stopped = true
+		e.late, e.stopped = e.begun, true
 	}
+	e.begin(code, e.header)
 }
 
 // Write implements http.ResponseWriter.
@@ -87,6 +114,10 @@ func (e *eventWriter) Write(b []byte) (int, error) {
 	e.begin(http.StatusOK, e.header)
 	if !e.stopped {
 		e.timer.Reset(e.every)
+	}
+	if e.late {
+		_, err := fmt.Fprintf(e.ResponseWriter, "event: error\ndata: {\"error\":%s}\n\n", b)
+		return len(b), err
 	}
 	return e.ResponseWriter.Write(b)
 }

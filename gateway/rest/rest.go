@@ -3,9 +3,11 @@ package rest
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -21,8 +23,11 @@ type Backend struct {
 	// Conn reaches it.
 	Conn *grpc.ClientConn
 	// Register binds its services to the mux: the Register…Handler functions of the generated code.
-	Register []func(context.Context, *runtime.ServeMux, *grpc.ClientConn) error
+	Register []Registration
 }
+
+// Registration binds one service to the mux.
+type Registration = func(context.Context, *runtime.ServeMux, *grpc.ClientConn) error
 
 // Config says what the edge serves.
 type Config struct {
@@ -46,6 +51,10 @@ const (
 // than this edge quietly dropping it.
 var forwarded = []string{"idempotency-key", "x-wayfarer-actor", "traceparent", "tracestate"}
 
+// refuseUnknownParameters sets the parser of all muxes of the process: grpc-gateway keeps it in a global, although the
+// option looks like one mux's own, so it is set once and before any request.
+var refuseUnknownParameters = sync.OnceFunc(func() { runtime.SetQueryParameterParser(strictQuery{})(nil) })
+
 // New returns the handler of /v1. It fails when a backend cannot be registered.
 func New(ctx context.Context, cfg Config) (http.Handler, error) {
 	if cfg.MaxBody == 0 {
@@ -54,12 +63,12 @@ func New(ctx context.Context, cfg Config) (http.Handler, error) {
 	if cfg.KeepAlive == 0 {
 		cfg.KeepAlive = defaultKeepAlive
 	}
+	refuseUnknownParameters()
 	mux := runtime.NewServeMux(
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, newJSON()),
 		runtime.WithMarshalerOption(eventStream, sse{newJSON()}),
 		runtime.WithIncomingHeaderMatcher(incoming),
 		runtime.WithOutgoingHeaderMatcher(func(string) (string, bool) { return "", false }),
-		runtime.SetQueryParameterParser(strictQuery{}),
 		runtime.WithErrorHandler(writeError),
 		runtime.WithRoutingErrorHandler(routingError),
 		runtime.WithStreamErrorHandler(streamError),
@@ -74,6 +83,7 @@ func New(ctx context.Context, cfg Config) (http.Handler, error) {
 		}
 	}
 	var h http.Handler = mux
+	h = plainErrors(h)
 	h = resume(h)
 	h = keepAlive(h, cfg.KeepAlive)
 	h = noQueryWithBody(h)
@@ -113,11 +123,11 @@ func limitBody(next http.Handler, limit int64) http.Handler {
 func noQueryWithBody(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.Method == http.MethodPost && r.URL.RawQuery != "" {
-			for name := range r.URL.Query() {
-				writeStatus(w, http.StatusBadRequest, problem(codes.InvalidArgument, reasonUnknownParameter, name, "this call takes no query parameters"))
-				return
+			name := ""
+			if names := slices.Sorted(maps.Keys(r.URL.Query())); len(names) > 0 {
+				name = names[0]
 			}
-			writeStatus(w, http.StatusBadRequest, problem(codes.InvalidArgument, reasonUnknownParameter, "", "this call takes no query parameters"))
+			writeStatus(w, http.StatusBadRequest, problem(codes.InvalidArgument, reasonUnknownParameter, name, "this call takes no query parameters"))
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -6,9 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
@@ -143,7 +145,7 @@ type strictQuery struct{}
 
 // Parse implements runtime.QueryParameterParser.
 func (strictQuery) Parse(msg proto.Message, values url.Values, filter *utilities.DoubleArray) error {
-	for name := range values {
+	for _, name := range slices.Sorted(maps.Keys(values)) { // the first of several, always the same
 		if !isField(msg.ProtoReflect().Descriptor(), strings.Split(name, ".")) || filter.HasCommonPrefix(strings.Split(name, ".")) {
 			return mark(reasonUnknownParameter, name, "there is no query parameter of this name")
 		}
@@ -169,7 +171,7 @@ func isField(d protoreflect.MessageDescriptor, path []string) bool {
 // queryProblem names the parameter that a parse error speaks of.
 func queryProblem(err error, values url.Values) (field, text string) {
 	text = strings.ReplaceAll(err.Error(), "\u00a0", " ")
-	for name := range values {
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if strings.Contains(text, `"`+name+`"`) || len(values) == 1 {
 			return name, text
 		}

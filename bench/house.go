@@ -114,7 +114,8 @@ func (h *house) start(ctx context.Context, dir string) error {
 		}
 	})
 	h.onClose(web.Close)
-	if h.verifier, err = auth.NewVerifier(h.running, auth.Config{Issuer: h.url, Audience: audience, JWKS: h.url + "/jwks.json"}); err != nil {
+	keys := auth.Config{Issuer: h.url, Audience: audience, JWKS: h.url + "/jwks.json"}
+	if h.verifier, err = auth.NewVerifier(h.running, keys); err != nil { //nolint:contextcheck // it outlives the start
 		return err
 	}
 	return firstError(
@@ -188,7 +189,8 @@ func (h *house) add(ctx context.Context, name string, open register) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	h.onClose(end)
-	server, err := serve.NewServer(serve.Config{Name: name, Verifier: h.verifier, Logger: h.log, Grace: drain, Ready: store.Ping})
+	cfg := serve.Config{Name: name, Verifier: h.verifier, Logger: h.log, Grace: drain, Ready: store.Ping}
+	server, err := serve.NewServer(cfg) //nolint:contextcheck // each call brings its own
 	if err != nil {
 		return err
 	}

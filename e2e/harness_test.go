@@ -285,23 +285,33 @@ func (c rest) do(r *http.Request) (object, error) {
 	if err != nil {
 		return nil, err
 	}
+	if res.StatusCode != http.StatusOK {
+		return nil, answered(r, res)
+	}
 	defer func() { _ = res.Body.Close() }()
 	raw, err := io.ReadAll(res.Body)
 	if err != nil {
 		return nil, err
-	}
-	if res.StatusCode != http.StatusOK {
-		st := &spb.Status{}
-		if err := protojson.Unmarshal(raw, st); err != nil {
-			return nil, fmt.Errorf("%s %s: HTTP %d without a google.rpc.Status: %.300s", r.Method, r.URL.Path, res.StatusCode, raw)
-		}
-		return nil, failureOf(res.StatusCode, st)
 	}
 	var answer object
 	if err := json.Unmarshal(raw, &answer); err != nil {
 		return nil, fmt.Errorf("%s %s: %w", r.Method, r.URL.Path, err)
 	}
 	return answer, nil
+}
+
+// answered reads the answer to a request that was not accepted.
+func answered(r *http.Request, res *http.Response) error {
+	defer func() { _ = res.Body.Close() }()
+	raw, err := io.ReadAll(res.Body)
+	if err != nil {
+		return err
+	}
+	st := &spb.Status{}
+	if err := protojson.Unmarshal(raw, st); err != nil {
+		return fmt.Errorf("%s %s: HTTP %d without a google.rpc.Status: %.300s", r.Method, r.URL.Path, res.StatusCode, raw)
+	}
+	return failureOf(res.StatusCode, st)
 }
 
 func (c rest) watch(ctx context.Context, token, method string, req object, enough func(object) bool) ([]object, error) {
@@ -315,6 +325,9 @@ func (c rest) watch(ctx context.Context, token, method string, req object, enoug
 	if err != nil {
 		return nil, err
 	}
+	if res.StatusCode != http.StatusOK {
+		return nil, answered(r, res)
+	}
 	defer func() { _ = res.Body.Close() }()
 	var out []object
 	lines := bufio.NewScanner(res.Body)
@@ -324,8 +337,8 @@ func (c rest) watch(ctx context.Context, token, method string, req object, enoug
 		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
 			return nil, err
 		}
-		if res.StatusCode != http.StatusOK || line["error"] != nil {
-			return nil, fmt.Errorf("HTTP %d: %s", res.StatusCode, lines.Bytes())
+		if line["error"] != nil {
+			return nil, fmt.Errorf("the stream ends with %s", lines.Bytes())
 		}
 		out = append(out, line)
 		if enough(line) {

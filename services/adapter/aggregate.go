@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
@@ -150,11 +151,20 @@ func (a *Aggregate[S, E]) First(ctx context.Context, cmd Command) (Answer[S, E],
 func (a *Aggregate[S, E]) command(cmd Command) journal.Command {
 	return journal.Command{
 		Stream: cmd.Stream, Mode: cmd.Mode, Campaign: cmd.Caller.Campaign, Parent: cmd.Parent,
-		RequestID: cmd.RequestID, RequestHash: cmd.RequestHash, Actor: cmd.Caller.Subject,
+		RequestID: cmd.id(), RequestHash: cmd.RequestHash, Actor: cmd.Caller.Subject,
 		OverrideReason: cmd.OverrideReason, Etag: cmd.Etag,
 		// Dice reported for a state are for no other. Those of a request that takes no etag depend on no state.
 		Once: cmd.Reported != nil && cmd.Etag != "",
 	}
+}
+
+// id is the request id as it is journaled. A service's own steps have ids that anybody can derive; a blank before them,
+// which no caller can send, keeps players from using them up.
+func (cmd Command) id() string {
+	if cmd.Caller.Itself && !strings.HasPrefix(cmd.RequestID, " ") {
+		return " " + cmd.RequestID
+	}
+	return cmd.RequestID
 }
 
 func (a *Aggregate[S, E]) answer(done journal.Committed[S]) (Answer[S, E], error) {
@@ -274,7 +284,7 @@ func (a *Aggregate[S, E]) Sweep(ctx context.Context, log *slog.Logger, tick <-ch
 // RecordOf maps a record to what callers see of it.
 func RecordOf(r journal.Record) *typev1.Record {
 	rec := &typev1.Record{
-		Seq: int32(r.Seq), RequestId: r.RequestID, Actor: r.Actor, Time: timestamppb.New(r.Time), //nolint:gosec // record numbers fit
+		Seq: int32(r.Seq), RequestId: strings.TrimPrefix(r.RequestID, " "), Actor: r.Actor, Time: timestamppb.New(r.Time), //nolint:gosec // record numbers fit
 	}
 	if r.OverrideReason != "" {
 		rec.OverrideReason = proto.String(r.OverrideReason)

@@ -15,6 +15,7 @@ import (
 	"os"
 	"os/exec"
 	"reflect"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,13 @@ import (
 // serveVariable makes the test's own program serve the suite from the directory it names, instead of testing: a process
 // that can be killed, of the code under test, with the race detector if there is one.
 const serveVariable = "WAYFARER_E2E_SERVE"
+
+// programVariable names a wayfarer-local, with what it starts beside it, to be killed in place of the test's own program:
+// a slower and larger machine, expeditions and all.
+const programVariable = "WAYFARER_E2E_PROGRAM"
+
+// ports are all those of wayfarer-local; 0 takes a free one.
+var ports = []string{"HTTP", "DICE", "PARTY", "DUNGEON", "TRAVEL", "EXPEDITION", "TEMPORAL", "TEMPORAL_UI"}
 
 // serve runs the suite until its standard input ends, so that it never outlives the test.
 func serve(dir string) error {
@@ -51,15 +59,24 @@ type machine struct {
 	life io.Closer
 }
 
+var address = regexp.MustCompile(`http://[0-9.:]+`)
+
 // start starts the process, waits until it serves, and logs everybody in: what a token is worth ends with its issuer.
 func (m *machine) start() {
 	m.tb.Helper()
-	self, err := os.Executable()
+	program, err := os.Executable()
 	if err != nil {
 		m.tb.Fatal(err)
 	}
-	m.cmd = exec.CommandContext(m.ctx, self)
-	m.cmd.Env = append(os.Environ(), serveVariable+"="+m.dir)
+	env := []string{serveVariable + "=" + m.dir}
+	if local := os.Getenv(programVariable); local != "" {
+		program, env = local, []string{"WAYFARER_DATA_DIR=" + m.dir}
+		for _, p := range ports {
+			env = append(env, "WAYFARER_"+p+"_PORT=0")
+		}
+	}
+	m.cmd = exec.CommandContext(m.ctx, program)
+	m.cmd.Env = append(os.Environ(), env...)
 	m.cmd.Stderr = os.Stderr
 	in, err := m.cmd.StdinPipe()
 	if err != nil {
@@ -73,11 +90,14 @@ func (m *machine) start() {
 	if err := m.cmd.Start(); err != nil {
 		m.tb.Fatal(err)
 	}
-	base := ""
-	for lines := bufio.NewScanner(out); base == "" && lines.Scan(); {
-		base, _ = strings.CutPrefix(lines.Text(), "ready ")
+	base, ready := "", false
+	for lines := bufio.NewScanner(out); !ready && lines.Scan(); {
+		if at := address.FindString(lines.Text()); base == "" && at != "" { // REST comes first
+			base = at
+		}
+		ready = strings.HasPrefix(lines.Text(), "ready")
 	}
-	if base == "" {
+	if base == "" || !ready {
 		m.tb.Fatalf("the suite does not start from %s: %v", m.dir, m.cmd.Wait())
 	}
 	m.via = rest{base: base}

@@ -26,7 +26,7 @@ func (t *table) sights(tb testing.TB, via transport, user string, run, journey o
 		if err != nil {
 			tb.Fatalf("%s: %s: %v", user, method, err)
 		}
-		out[method] = jsonOf(tb, answer)
+		out[method] += jsonOf(tb, answer)
 	}
 	look(dungeons+"GetDungeon", object{"name": run.text("dungeon")})
 	look(dungeons+"GetDungeon", object{"name": run.text("dungeon"), "revision": 1})
@@ -133,6 +133,45 @@ func TestPlayersNeverSeeSecrets(t *testing.T) {
 		t.Fatalf("the search did not find the cave: %v", found)
 	}
 	check(t, concat(cards, inside, people, farther), []string{"whisper-cave"})
+}
+
+func TestNobodySeesASeedBeforeItsEnd(t *testing.T) {
+	t.Parallel()
+	g := newTable(t, "seeds", "ada", "bram")
+	g.importDefinitions()
+	for _, p := range []string{"ada", "bram"} {
+		g.do(p, characters+"CreateCharacter", object{"parent": g.campaign, "characterId": p, "title": p})
+	}
+	road := g.journey("road", "ada", object{"gold": 60, "food": []int{20}}, "ada", "bram")
+	g.do("ada", journeys+"Move", object{"name": road, "character": g.character("ada"), "to": object{"q": 1, "r": 0}})
+	stream := g.read("gm", road).text("stream")
+
+	see := func(revealed bool) {
+		t.Helper()
+		for kind, via := range both(t) {
+			for _, user := range []string{"ada", "gm"} {
+				one, err := via.call(g.ctx, g.tokens[user], "dice.v1.DiceService/GetStream", object{"name": stream})
+				if err != nil {
+					t.Fatal(err)
+				}
+				all, err := via.call(g.ctx, g.tokens[user], "dice.v1.DiceService/ListStreams", object{"parent": g.campaign})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for _, at := range append(all.list("streams"), one) {
+					if at.text("name") != stream || at.text("commitment") == "" || at["revealed"] != revealed || (at.text("seed") != "") != revealed {
+						t.Errorf("through %s, %s sees the stream as %v", kind, user, at)
+					}
+				}
+				if len(all.list("streams")) != 1 {
+					t.Errorf("through %s, %s sees %d streams, not 1", kind, user, len(all.list("streams")))
+				}
+			}
+		}
+	}
+	see(false)
+	g.do("ada", journeys+"EndJourney", object{"name": road, "character": g.character("ada")})
+	see(true)
 }
 
 func concat(lists ...[]string) []string {

@@ -15,16 +15,15 @@ import (
 	"syscall"
 	"time"
 
-	"github.com/caarlos0/env/v11"
-
 	"github.com/wayfarer-rpg/wayfarer/demo"
 	"github.com/wayfarer-rpg/wayfarer/deploy/local/suite"
+	"github.com/wayfarer-rpg/wayfarer/internal/config"
 )
 
 var version = "dev"
 
-// config is read once from the environment.
-type config struct {
+// settings are read once from the environment.
+type settings struct {
 	Host           string `env:"WAYFARER_HOST" envDefault:"127.0.0.1"`
 	HTTPPort       int    `env:"WAYFARER_HTTP_PORT" envDefault:"8080"`
 	DicePort       int    `env:"WAYFARER_DICE_PORT" envDefault:"9101"`
@@ -38,37 +37,39 @@ type config struct {
 	Temporal   string        `env:"WAYFARER_TEMPORAL_ADDRESS"`
 	DataDir    string        `env:"WAYFARER_DATA_DIR" envDefault:".wayfarer"`
 	Store      string        `env:"STORE" envDefault:"sqlite"`
-	MongoURI   string        `env:"MONGODB_URI"`
+	MongoURI   config.Secret `env:"MONGODB_URI"`
 	Grace      time.Duration `env:"WAYFARER_GRACE" envDefault:"10s"`
 	Origins    []string      `env:"WAYFARER_ALLOWED_ORIGINS"`
 	LogLevel   slog.Level    `env:"WAYFARER_LOG_LEVEL" envDefault:"WARN"`
 	MongoNames string        `env:"WAYFARER_MONGODB_PREFIX" envDefault:"wayfarer"`
 }
 
-func (c config) check() error {
-	for name, port := range map[string]int{
-		"WAYFARER_HTTP_PORT": c.HTTPPort, "WAYFARER_DICE_PORT": c.DicePort, "WAYFARER_PARTY_PORT": c.PartyPort,
-		"WAYFARER_DUNGEON_PORT": c.DungeonPort, "WAYFARER_TRAVEL_PORT": c.TravelPort,
-		"WAYFARER_EXPEDITION_PORT": c.ExpeditionPort, "WAYFARER_TEMPORAL_PORT": c.TemporalPort, "WAYFARER_TEMPORAL_UI_PORT": max(c.TemporalUI, 0),
+// Check implements config.Checker.
+func (s *settings) Check() error {
+	var errs []error
+	for _, p := range []struct {
+		name        string
+		port, least int
+	}{
+		{"WAYFARER_HTTP_PORT", s.HTTPPort, 0}, {"WAYFARER_DICE_PORT", s.DicePort, 0}, {"WAYFARER_PARTY_PORT", s.PartyPort, 0},
+		{"WAYFARER_DUNGEON_PORT", s.DungeonPort, 0}, {"WAYFARER_TRAVEL_PORT", s.TravelPort, 0},
+		{"WAYFARER_EXPEDITION_PORT", s.ExpeditionPort, 0}, {"WAYFARER_TEMPORAL_PORT", s.TemporalPort, 0},
+		{"WAYFARER_TEMPORAL_UI_PORT", s.TemporalUI, -1}, // -1: no web UI
 	} {
-		if port < 0 || port > 65535 {
-			return fmt.Errorf("%s: %d is no port", name, port)
+		if p.port < p.least || p.port > 65535 {
+			errs = append(errs, config.Bad(p.name, "%d is not a port from %d to 65535", p.port, p.least))
 		}
 	}
-	switch {
-	case c.Store != "sqlite" && c.Store != "mongodb":
-		return fmt.Errorf("STORE: %q is neither sqlite nor mongodb", c.Store)
-	case c.Store == "mongodb" && c.MongoURI == "":
-		return fmt.Errorf("MONGODB_URI: is needed with STORE=mongodb")
-	case c.Grace < 0:
-		return fmt.Errorf("WAYFARER_GRACE: %s is below 0", c.Grace)
+	if s.Grace < 0 {
+		errs = append(errs, config.Bad("WAYFARER_GRACE", "%s is below 0", s.Grace))
 	}
-	return nil
+	store := config.Store{Kind: s.Store, MongoURI: s.MongoURI}
+	return errors.Join(append(errs, store.Check())...)
 }
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Args[1:], os.Stdout)
+	err := run(ctx, os.Args[1:], os.Getenv, os.Stdout)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "wayfarer-local:", err)
@@ -76,7 +77,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, args []string, out io.Writer) error {
+func run(ctx context.Context, args []string, getenv func(string) string, out io.Writer) error {
 	if len(args) == 1 && args[0] == "--version" {
 		_, err := fmt.Fprintln(out, "wayfarer-local", version)
 		return err
@@ -84,11 +85,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	if len(args) > 0 {
 		return fmt.Errorf("unknown argument %q: everything is set by the environment", args[0])
 	}
-	var c config
-	if err := env.Parse(&c); err != nil {
-		return err
-	}
-	if err := c.check(); err != nil {
+	c, err := config.Load[settings](getenv)
+	if err != nil {
 		return err
 	}
 	data, err := filepath.Abs(c.DataDir)
@@ -101,8 +99,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 		GRPC:   map[string]string{"dice": addr(c.DicePort), "party": addr(c.PartyPort), "dungeon": addr(c.DungeonPort), "travel": addr(c.TravelPort), "expedition": addr(c.ExpeditionPort)},
 		Logger: slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.LogLevel})),
 	}
-	if c.Store == "mongodb" {
-		cfg.MongoURI = c.MongoURI
+	if c.Store == config.MongoDB {
+		cfg.MongoURI = string(c.MongoURI)
 	}
 	self, err := os.Executable()
 	if err != nil {
@@ -133,8 +131,8 @@ func run(ctx context.Context, args []string, out io.Writer) error {
 	return s.Close()
 }
 
-func where(c config, data string) string {
-	if c.Store == "mongodb" {
+func where(c settings, data string) string {
+	if c.Store == config.MongoDB {
 		return "MongoDB"
 	}
 	return data

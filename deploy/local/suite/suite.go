@@ -147,7 +147,7 @@ func (s *Suite) start(ctx, running context.Context) error {
 	if err != nil {
 		return err
 	}
-	web, err := net.Listen("tcp", s.cfg.HTTP)
+	web, err := s.listen(s.cfg.HTTP)
 	if err != nil {
 		return fmt.Errorf("HTTP: %w", err)
 	}
@@ -172,7 +172,7 @@ func (s *Suite) start(ctx, running context.Context) error {
 		if addr == "" {
 			addr = "127.0.0.1:0"
 		}
-		lis, err := net.Listen("tcp", addr)
+		lis, err := s.listen(addr)
 		if err != nil {
 			return fmt.Errorf("%s: %w", svc.name, err)
 		}
@@ -245,7 +245,7 @@ func (s *Suite) run(ctx, running context.Context, svc service, lis net.Listener,
 		return err
 	}
 	s.onClose(inst.close)
-	server, err := serve.NewServer(serve.Config{
+	server, err := serve.NewServer(serve.Config{ //nolint:contextcheck // streams bring their own
 		Name: svc.name, Verifier: v, Logger: log, Reflection: true, Grace: s.cfg.Grace, Ready: func(ctx context.Context) error { return errors.Join(store.Ping(ctx), inst.ping(ctx)) },
 	})
 	if err != nil {
@@ -297,24 +297,24 @@ func (s *Suite) edge(ctx context.Context) (http.Handler, error) {
 	return mux, nil
 }
 
+// serveHTTP serves until ctx ends. Calls under way then go on: the services behind end streams and drain the rest.
 func (s *Suite) serveHTTP(ctx context.Context, lis net.Listener, h http.Handler) {
-	srv := &http.Server{
-		Handler: h, ReadHeaderTimeout: 10 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		BaseContext: func(net.Listener) context.Context { return ctx },
+	s.wg.Go(func() { s.failed(serve.HTTP(ctx, lis, h, max(s.cfg.Grace, time.Second))) })
+}
+
+// listen takes an address. A start that fails before the listener is served gives it back.
+func (s *Suite) listen(addr string) (net.Listener, error) {
+	lis, err := net.Listen("tcp", addr)
+	if err != nil {
+		return nil, err
 	}
-	s.wg.Go(func() {
-		if err := srv.Serve(lis); !errors.Is(err, http.ErrServerClosed) {
-			s.failed(err)
+	s.onClose(func() error {
+		if err := lis.Close(); !errors.Is(err, net.ErrClosed) {
+			return err
 		}
+		return nil
 	})
-	s.wg.Go(func() {
-		<-ctx.Done()
-		grace, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(s.cfg.Grace, time.Second))
-		defer cancel()
-		if err := srv.Shutdown(grace); err != nil {
-			_ = srv.Close()
-		}
-	})
+	return lis, nil
 }
 
 // waitReady returns when every service says that it serves.

@@ -24,6 +24,7 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/internal/dicestream"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/memory"
+	"github.com/wayfarer-rpg/wayfarer/internal/requestid"
 )
 
 // recompute makes the faces of a record from a revealed stream and compares them with those that were shown.
@@ -758,4 +759,16 @@ func TestVerify(t *testing.T) {
 	req.Seed = req.GetSeed()[1:]
 	_, err = w.dice.Verify(w.as(nobody), req)
 	refusal{codes.InvalidArgument, "INVALID", "seed"}.check(t, err)
+}
+
+func TestNobodyCanUseUpTheStepsOfAStream(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	stream := w.rotate(ada).GetRollLog().GetStream()
+	// Whoever knows how the ids of the steps are made could give one of them to a command of their own.
+	if _, err := w.dice.SetClientSeed(w.as(bram), &dicev1.SetClientSeedRequest{Name: stream, ClientSeed: "mine", RequestId: requestid.Derive(stream, "drawn")}); err != nil {
+		t.Fatal(err)
+	}
+	roll := w.roll(ada, "d6")
+	recompute(t, w.rotate(ada).GetRevealed(), roll.GetIndex(), roll.GetRecord().GetDice())
 }

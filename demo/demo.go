@@ -128,7 +128,7 @@ func (s *story) refused(ctx context.Context, user, path string, body object, rea
 	_, err := s.as(ctx, user, path, body)
 	var r *refusal
 	if !errors.As(err, &r) || r.reason != reason {
-		return fmt.Errorf("%s %s: expected %s, got %v", user, path, reason, err)
+		return fmt.Errorf("%s %s: expected %s, got %w", user, path, reason, err)
 	}
 	s.say("   (%s tries %s: %s, as it should be)", user, path[strings.LastIndexAny(path, ":/")+1:], reason)
 	return nil
@@ -392,7 +392,7 @@ func (s *story) setOut(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.journey = object(got).text("journey.name")
+		s.journey = got.text("journey.name")
 	} else {
 		start["journeyId"] = "orlo"
 		got, err := s.as(ctx, "bram", s.campaign+"/journeys", start)
@@ -422,7 +422,7 @@ func (s *story) setOut(ctx context.Context) error {
 			return err
 		}
 		if strings.Contains(step.say, "%") {
-			s.say(step.say, food(got), object(got).number("journey.gold"))
+			s.say(step.say, food(got), got.number("journey.gold"))
 			continue
 		}
 		s.say("%s", step.say)
@@ -453,7 +453,7 @@ func (s *story) round(ctx context.Context, user, name string, body object, what 
 		return nil, err
 	}
 	line := fmt.Sprintf("%s. Food %s", what, food(got))
-	for _, e := range object(got).list("events") {
+	for _, e := range got.list("events") {
 		if met, ok := e["encounterMet"].(map[string]any); ok {
 			m := object(met)
 			line += fmt.Sprintf("; they meet %d %s, reaction %s (%d gold)", m.number("encounter.number"), m.text("encounter.creature"), m.text("encounter.reaction"), m.number("encounter.gold"))
@@ -468,7 +468,7 @@ func (s *story) round(ctx context.Context, user, name string, body object, what 
 
 func (s *story) move(ctx context.Context, q, r int, via, what string) error {
 	got, err := s.round(ctx, "bram", "move", object{"to": object{"q": q, "r": r}, "via": via}, what)
-	if err == nil && (object(got).number("journey.hex.q") != q || object(got).number("journey.hex.r") != r) {
+	if err == nil && (got.number("journey.hex.q") != q || got.number("journey.hex.r") != r) {
 		err = fmt.Errorf("the company is not in (%d,%d)", q, r)
 	}
 	return err
@@ -500,7 +500,7 @@ func (s *story) travel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e := object(got)
+	e := got
 	if e.text("journey.encounter.creature") != "Elves" || e.number("journey.encounter.number") != 2 || e.text("journey.encounter.reaction") != "talks" || e.number("journey.encounter.gold") != 4 {
 		return fmt.Errorf("the encounter is another one: %v", e.get("journey.encounter"))
 	}
@@ -514,7 +514,7 @@ func (s *story) travel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if object(inside).text("journey.inside") != "orlo" {
+	if inside.text("journey.inside") != "orlo" {
 		return errors.New("the company is not inside orlo")
 	}
 	s.say("The search found Orlo, and they go in.")
@@ -545,7 +545,7 @@ func (s *story) delve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	run := object(got)
+	run := got
 	s.run = run.text("run.name")
 	s.say("%s, a %s. The belts are locked.", run.text("run.title"), run.text("run.type"))
 	if err := s.refused(ctx, "ada", s.character("ada")+":unloadTool", object{"number": 1}, "LEASED"); err != nil {
@@ -599,7 +599,7 @@ func (s *story) standing(run object, from string) (string, error) {
 // playRound lets everybody act on the pending challenge and completes it. After the entry the GM reports tens, so that
 // the story reaches its end; the entry's dice come from the stream.
 func (s *story) playRound(ctx context.Context, run object) (object, error) {
-	c := object(run)
+	c := run
 	kind, ability, tn := c.text("run.challenge.kind"), c.text("run.challenge.ability"), c.number("run.challenge.tn")
 	entry := kind == "entry"
 	drawer := strings.TrimPrefix(c.text("run.challenge.drawer"), s.character(""))
@@ -640,7 +640,7 @@ func (s *story) playRound(ctx context.Context, run object) (object, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := object(got)
+	out := got
 	for _, e := range out.list("events") {
 		done, ok := e["roundCompleted"].(map[string]any)
 		if !ok {
@@ -751,7 +751,7 @@ func (s *story) verifyLog(ctx context.Context, stream, name string, log []object
 	}
 	draws, faces := []object{}, 0
 	for i, line := range log {
-		rec := object(line)
+		rec := line
 		if rec.number("record.seq") != i+1 {
 			return fmt.Errorf("%s: record %d stands in place %d", name, rec.number("record.seq"), i+1)
 		}

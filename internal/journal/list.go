@@ -11,9 +11,10 @@ import (
 )
 
 const (
-	// DefaultPageSize is the size of a page when none is asked for, MaxPageSize the greatest that is given.
+	// DefaultPageSize is the size of a page when none is asked for.
 	DefaultPageSize = 50
-	MaxPageSize     = 200
+	// MaxPageSize is the greatest size of a page; whoever asks for more gets this.
+	MaxPageSize = 500
 
 	// scanPages is how many pages' worth of streams one List looks through when it leaves streams out.
 	scanPages = 4

@@ -106,7 +106,7 @@ func TestJoiningAndLeaving(t *testing.T) {
 				carriers[l.Carrier]++
 			}
 			eq(t, "carriers", carriers, map[string]int{"Cole": 2})
-			eq(t, "used", ofMembers(j, func(m Member) int { return j.SlotsUsed(m) }), []int{10, 10})
+			eq(t, "used", ofMembers(j, j.SlotsUsed), []int{10, 10})
 		},
 	}.run(t)
 }

@@ -2,6 +2,7 @@ package diedrop
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"reflect"
 	"testing"
@@ -158,8 +159,8 @@ func TestRandomJourneys(t *testing.T) {
 				t.Fatalf("%T%+v changed the state that it was decided on", c, c)
 			}
 			if err != nil {
-				refusal, ok := err.(*play.Refusal)
-				if !ok || len(events) > 0 || len(asked) > 0 {
+				var refusal *play.Refusal
+				if !errors.As(err, &refusal) || len(events) > 0 || len(asked) > 0 {
 					t.Fatalf("%T%+v: %v with %d events and %d dice", c, c, err, len(events), len(asked))
 				}
 				refused[refusal.Code] = true

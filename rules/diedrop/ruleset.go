@@ -399,7 +399,6 @@ func (rs *Ruleset) stepUp(sides int) int {
 }
 
 func (rs *Ruleset) smallest() int { return dieSides(rs.DieChain[len(rs.DieChain)-1]) }
-func (rs *Ruleset) largest() int  { return dieSides(rs.DieChain[0]) }
 
 // IsUsageDie tells whether a die of that many sides is in the chain.
 func (rs *Ruleset) IsUsageDie(sides int) bool { return slices.Contains(rs.DieChain, dieName(sides)) }

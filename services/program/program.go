@@ -134,7 +134,7 @@ func Run(ctx context.Context, name, version string, getenv func(string) string, 
 	if err != nil {
 		return err
 	}
-	server, err := serve.NewServer(serve.Config{
+	server, err := serve.NewServer(serve.Config{ //nolint:contextcheck // streams bring their own
 		Name: name, Verifier: verifier, Logger: log, MaxRecv: s.Server.MaxReceive, Reflection: s.Server.Reflection,
 		Grace: s.Server.Grace, Deadline: s.Server.Deadline,
 	})

@@ -1142,8 +1142,8 @@ func testWatch(t *testing.T, _ Options, place Place) {
 			t.Fatalf("got %+v after the end", r)
 		}
 	}
-	for range here.Watch(ctx, "a", 1) {
-		t.Fatal("a closed journal is watched")
+	for r, err := range here.Watch(ctx, "a", 1) {
+		t.Fatalf("a closed journal is watched: %+v, %v", r, err)
 	}
 }
 

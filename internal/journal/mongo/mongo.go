@@ -141,7 +141,7 @@ func Open(ctx context.Context, uri, database string) (*Store, error) {
 	db := client.Database(database)
 	s := &Store{client: client, records: db.Collection(Records), heads: db.Collection(Heads), owing: db.Collection(Owings)}
 	if err := s.createIndexes(ctx, db); err != nil {
-		return nil, errors.Join(fmt.Errorf("open journal in database %s: %w", database, err), s.Close())
+		return nil, errors.Join(fmt.Errorf("open journal in database %s: %w", database, err), s.Close()) //nolint:contextcheck // closes also when ctx has ended
 	}
 	return s, nil
 }

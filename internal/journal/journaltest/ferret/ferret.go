@@ -39,7 +39,7 @@ var start = sync.OnceValues(func() (string, error) {
 
 // lifeline is the end of the stand-in's standard input. We never close it, the kernel does when this process is gone;
 // it is kept here because a file that nobody refers to is closed as garbage.
-var lifeline io.Closer
+var lifeline io.Closer //nolint:unused // held open on purpose
 
 // URI returns the URI of a running server.
 func URI(t testing.TB) string {

@@ -45,7 +45,7 @@ type settings struct {
 	// TemporalAddr, Namespace and TaskQueue say where the workflows run.
 	TemporalAddr string `env:"WAYFARER_TEMPORAL_ADDR" envDefault:"127.0.0.1:7233"`
 	Namespace    string `env:"WAYFARER_TEMPORAL_NAMESPACE" envDefault:"default"`
-	TaskQueue    string `env:"WAYFARER_TASK_QUEUE" envDefault:"wayfarer-expeditions"`
+	TaskQueue    string `env:"WAYFARER_TASK_QUEUE" envDefault:"wayfarer-expedition"`
 	// PayloadKey encrypts what passes through Temporal: 32 bytes in base64, the same for all programs of a task queue.
 	PayloadKey config.Secret `env:"WAYFARER_PAYLOAD_KEY,required"`
 	// Database is the name of the MongoDB database.

@@ -140,6 +140,8 @@ type Simulator struct {
 	dungeon *Dungeon
 	policy  Policy
 	members int
+	// party enters every run; nil draws a reference party for each.
+	party []Entrant
 	// tails[n][s] is the chance that n dice show s or more.
 	tails [][]float64
 }
@@ -173,6 +175,25 @@ func NewSimulator(rs *Ruleset, d *Dungeon, policy Policy, members int) (*Simulat
 		}
 	}
 	return &Simulator{rs: rs, dungeon: d, policy: policy, members: members, tails: tails(members, rs.Challenge.Die)}, nil
+}
+
+// With returns a simulator whose runs are all played by that party, instead of a fresh reference party for each. It refuses
+// a party that cannot enter, as [Enter] does.
+func (s *Simulator) With(party []Entrant) (*Simulator, error) {
+	if len(party) < s.rs.Party.MinToEnter || len(party) > s.rs.Party.Max {
+		return nil, play.Refuse(Invalid, "a party has %d to %d members", s.rs.Party.MinToEnter, s.rs.Party.Max).At("party")
+	}
+	for i, e := range party {
+		if _, err := e.member(s.rs, fmt.Sprintf("party[%d]", i)); err != nil {
+			return nil, err
+		}
+		if slices.ContainsFunc(party[:i], func(o Entrant) bool { return o.ID == e.ID }) {
+			return nil, play.Refuse(Invalid, "%s enters twice", e.ID).At(fmt.Sprintf("party[%d]", i))
+		}
+	}
+	c := *s
+	c.party, c.members, c.tails = party, len(party), tails(len(party), s.rs.Challenge.Die)
+	return &c, nil
 }
 
 // tails computes the chances of at least a sum with 0 to n dice.
@@ -216,6 +237,19 @@ type Simulated struct {
 	Challenges int
 	// Advanced tells that an advanced condition fell on the party.
 	Advanced bool
+	// Rounds are the challenges in the order in which they were met, the entry first.
+	Rounds []SimulatedRound
+}
+
+// SimulatedRound is how one challenge of a simulated run went.
+type SimulatedRound struct {
+	// Card is its place in the dungeon's list of cards, from 0.
+	Card   int
+	Passed bool
+	// Exploration is the party's after the challenge.
+	Exploration int
+	// Exhaustion is the sum over all members after the challenge, Exhausted how many of them can act no more.
+	Exhaustion, Exhausted int
 }
 
 // Tally sums simulated runs up.
@@ -262,13 +296,17 @@ func (t *Tally) Merge(o Tally) {
 	t.Advanced += o.Advanced
 }
 
-// Play plays one run with a fresh reference party.
+// Play plays one run, with a fresh reference party unless there is one for all runs.
 func (s *Simulator) Play(faces Faces) (Simulated, error) {
 	dice := play.NewDice(func(sides int) (int, error) { return faces(sides), nil })
 	// One working copy serves the whole run: the commands decide and fold as always, only without a copy for each.
 	g := &round{dice: dice}
 	members := make([]Member, s.members)
-	for i, e := range ReferenceParty(faces, s.members) {
+	party := s.party
+	if party == nil {
+		party = ReferenceParty(faces, s.members)
+	}
+	for i, e := range party {
 		m, err := e.member(s.rs, "member")
 		if err != nil {
 			return Simulated{}, err
@@ -294,6 +332,7 @@ func (s *Simulator) Play(faces Faces) (Simulated, error) {
 		if err := (Complete{Member: g.Members[drawer].ID}).decide(g); err != nil {
 			return out, err
 		}
+		out.Rounds = append(out.Rounds, g.told())
 		if g.Over() {
 			out.Outcome = g.Outcome
 			return out, dice.Close()
@@ -306,6 +345,22 @@ func (s *Simulator) Play(faces Faces) (Simulated, error) {
 		}
 		g.events = g.events[:0]
 	}
+}
+
+// told sums up the round that was just completed.
+func (g *round) told() SimulatedRound {
+	done, _ := g.events[len(g.events)-1].(Completed)
+	t := SimulatedRound{
+		Card:   slices.IndexFunc(g.Dungeon.Cards, func(c Card) bool { return c.ID == done.Card }),
+		Passed: done.Passed, Exploration: g.Exploration,
+	}
+	for _, m := range g.Members {
+		t.Exhaustion += m.Exhaustion
+		if g.Exhausted(m) {
+			t.Exhausted++
+		}
+	}
+	return t
 }
 
 // planner is the reference policy at work on one round.

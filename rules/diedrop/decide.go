@@ -11,6 +11,7 @@ import (
 // The refusals, by the catalogue's words.
 const (
 	PartyDead       = "PARTY_DEAD"
+	UnknownAction   = "UNKNOWN_ACTION"
 	NotAdjacent     = "NOT_ADJACENT"
 	OffMap          = "OFF_MAP"
 	BadRoute        = "BAD_ROUTE"

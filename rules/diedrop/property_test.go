@@ -89,7 +89,7 @@ func sound(t *testing.T, j Journey, after Command) {
 	t.Helper()
 	bad := func(format string, args ...any) {
 		t.Helper()
-		t.Fatalf("after %T%+v: %s\n%s", after, after, fmt.Sprintf(format, args...), mustJSON(t, stateView(j)))
+		t.Fatalf("after %T%+v: %s\n%s", after, after, fmt.Sprintf(format, args...), mustJSON(t, j.View()))
 	}
 	if j.SlotsHeld() < j.SlotsNeeded() {
 		bad("%d slots held, %d needed", j.SlotsHeld(), j.SlotsNeeded())

@@ -1,180 +1,16 @@
 package diedrop
 
 import (
-	"bytes"
 	"encoding/json"
 	"errors"
 	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
 )
-
-// The transcript format is described at the end of docs/rules/die-drop.md.
-type transcriptFile struct {
-	Format      string       `json:"format"`
-	MapFile     string       `json:"map_file"`
-	Transcripts []transcript `json:"transcripts"`
-}
-
-type transcript struct {
-	ID      string           `json:"id"`
-	Title   string           `json:"title"`
-	Params  map[string]any   `json:"params"`
-	Map     *Map             `json:"map"`
-	Party   transcriptParty  `json:"party"`
-	Actions []map[string]any `json:"actions"`
-	Expect  []map[string]any `json:"expected"`
-}
-
-type transcriptParty struct {
-	Hex        *Hex               `json:"hex"`
-	Inside     string             `json:"inside"`
-	Food       []string           `json:"food"`
-	Members    []transcriptMember `json:"members"`
-	Boat       bool               `json:"boat"`
-	Lantern    bool               `json:"lantern"`
-	Gold       int                `json:"gold"`
-	Light      *transcriptLight   `json:"light"`
-	Discovered []string           `json:"discovered"`
-}
-
-type transcriptLight struct {
-	Kind string `json:"kind"`
-	Die  string `json:"die"`
-}
-
-type transcriptMember struct {
-	Name     string `json:"name"`
-	HP       int    `json:"hp"`
-	HPMax    *int   `json:"hp_max"`
-	STR      int    `json:"str"`
-	STRMax   *int   `json:"str_max"`
-	Capacity *int   `json:"capacity"`
-	Gear     int    `json:"gear"`
-	Fatigue  int    `json:"fatigue"`
-	Torches  int    `json:"torches"`
-	Oil      int    `json:"oil"`
-	Food     int    `json:"food_slots"`
-}
-
-func (m transcriptMember) newcomer() Newcomer {
-	return Newcomer{
-		Name: m.Name, HP: m.HP, HPMax: m.HPMax, STR: m.STR, STRMax: m.STRMax, Capacity: m.Capacity,
-		Gear: m.Gear, Fatigue: m.Fatigue, Torches: m.Torches, Oil: m.Oil,
-	}
-}
-
-func (p transcriptParty) start(rs *Ruleset, m *Map) Start {
-	c := Start{Ruleset: rs, Map: m, Hex: p.Hex, Inside: p.Inside, Gold: p.Gold, Boat: p.Boat, Lantern: p.Lantern, Discovered: p.Discovered}
-	for _, d := range p.Food {
-		c.Food = append(c.Food, dieSides(d))
-	}
-	if p.Light != nil {
-		c.Light = &Light{Kind: p.Light.Kind, Sides: dieSides(p.Light.Die)}
-	}
-	for _, m := range p.Members {
-		member := m.newcomer().Member(rs)
-		member.FoodSlots = m.Food
-		c.Members = append(c.Members, member)
-	}
-	return c
-}
-
-// remarshal reads a loosely typed JSON value into a typed one.
-func remarshal[T any](t *testing.T, v any) T {
-	t.Helper()
-	raw, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	var out T
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(&out); err != nil {
-		t.Fatalf("%s: %v", raw, err)
-	}
-	return out
-}
-
-func commandOf(t *testing.T, a map[string]any) (Command, []int) {
-	t.Helper()
-	x := remarshal[struct {
-		Type        string         `json:"type"`
-		Dice        []int          `json:"dice"`
-		To          any            `json:"to"`
-		Via         Route          `json:"via"`
-		Location    string         `json:"location"`
-		Count       int            `json:"count"`
-		Value       int            `json:"value"`
-		Carrier     string         `json:"carrier"`
-		Steps       int            `json:"steps"`
-		Item        string         `json:"item"`
-		Member      any            `json:"member"`
-		FoodSlots   map[string]int `json:"food_slots"`
-		HP          int            `json:"hp"`
-		STR         int            `json:"str"`
-		Kind        string         `json:"kind"`
-		Trigger     string         `json:"trigger"`
-		False       []int          `json:"false"`
-		Number      int            `json:"number"`
-		Replacement string         `json:"replacement"`
-	}](t, a)
-	name, _ := x.Member.(string)
-	room, _ := x.To.(string)
-	var c Command
-	switch x.Type {
-	case "move":
-		c = Move{To: remarshal[Hex](t, x.To), Via: x.Via}
-	case "search":
-		c = Search{}
-	case "forage":
-		c = Forage{}
-	case "prepare_remains":
-		c = PrepareRemains{Count: x.Count, Value: x.Value, Carrier: x.Carrier}
-	case "enter":
-		c = Enter{Location: x.Location}
-	case "leave":
-		c = Leave{}
-	case "buy_food":
-		c = BuyFood{Steps: x.Steps}
-	case "buy_gear":
-		c = BuyGear{Item: x.Item, Count: x.Count, Carrier: x.Carrier}
-	case "add_member":
-		c = AddMember{Member: remarshal[transcriptMember](t, x.Member).newcomer()}
-	case "remove_member":
-		c = RemoveMember{Name: name}
-	case "sell_remains":
-		c = SellRemains{}
-	case "free_food_slots":
-		c = FreeFoodSlots{}
-	case "distribute":
-		c = Distribute{FoodSlots: x.FoodSlots}
-	case "loot":
-		c = Loot{}
-	case "harm":
-		c = Harm{Name: name, HP: x.HP, STR: x.STR}
-	case "rest":
-		c = Rest{}
-	case "long_rest":
-		c = Rest{Long: true}
-	case "light":
-		c = LightUp{Kind: x.Kind}
-	case "dungeon_turn":
-		c = TakeTurn{Trigger: x.Trigger, To: room}
-	case "retreat":
-		c = Retreat{}
-	case "roll_missions":
-		c = RollMissions{Count: x.Count, False: x.False}
-	case "use_mission":
-		c = UseMission{Number: x.Number, Replacement: x.Replacement}
-	default:
-		t.Fatalf("unknown action %q", x.Type)
-	}
-	return c, x.Dice
-}
 
 // play decides a command with reported dice, and checks on the way what holds for every command: nothing changes when it
 // is refused, the old state stays as it was, and the dice recorded are those given.
@@ -209,7 +45,7 @@ func playStep(t *testing.T, j Journey, c Command, faces []int) (Journey, []Event
 	return next, events, dice.Rolled(), ""
 }
 
-func mustJSON(t *testing.T, v any) string {
+func mustJSON(t testing.TB, v any) string {
 	t.Helper()
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -227,207 +63,225 @@ func begin(t *testing.T, c Start) Journey {
 	return j
 }
 
-func TestTranscripts(t *testing.T) {
-	t.Parallel()
+func transcripts(t testing.TB) *TranscriptFile {
+	t.Helper()
 	raw, err := os.ReadFile("testdata/transcripts.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	var file transcriptFile
-	if err := dec.Decode(&file); err != nil {
+	f, err := ParseTranscripts(raw, func(name string) ([]byte, error) { return os.ReadFile(filepath.Join("testdata", name)) })
+	if err != nil {
 		t.Fatal(err)
 	}
-	if len(file.Transcripts) != 8 {
-		t.Fatalf("%d transcripts", len(file.Transcripts))
+	return f
+}
+
+// The eight transcripts of the catalogue: each step with its rolls, its result and the whole state after it.
+func TestTranscripts(t *testing.T) {
+	t.Parallel()
+	f := transcripts(t)
+	if len(f.Transcripts) != 8 {
+		t.Fatalf("%d transcripts", len(f.Transcripts))
 	}
-	for _, tr := range file.Transcripts {
+	for _, tr := range f.Transcripts {
 		t.Run(tr.ID, func(t *testing.T) {
 			t.Parallel()
-			tr.play(t)
+			steps, err := tr.Replay()
+			if err != nil {
+				t.Fatal(err)
+			}
+			eq(t, "steps", len(steps), len(tr.Expected))
+			for i, s := range steps {
+				if got, want := untold(t, s), untold(t, tr.Expected[i]); !reflect.DeepEqual(got, want) {
+					t.Fatalf("step %d %s\n got %s\nwant %s", i+1, s.Action, mustJSON(t, got), mustJSON(t, want))
+				}
+			}
 		})
 	}
 }
 
-func (tr transcript) play(t *testing.T) {
-	rs, err := Default().With(tr.Params)
-	if err != nil {
+// untold is a step as plain JSON without the texts of its rolls, which need not match.
+func untold(t *testing.T, step any) map[string]any {
+	t.Helper()
+	var s map[string]any
+	if err := json.Unmarshal([]byte(mustJSON(t, step)), &s); err != nil {
 		t.Fatal(err)
 	}
-	m := ExampleMap()
-	if tr.Map != nil {
-		m = tr.Map
-	}
-	j := begin(t, tr.Party.start(rs, m))
-	if len(tr.Actions) != len(tr.Expect) {
-		t.Fatalf("%d actions, %d expected", len(tr.Actions), len(tr.Expect))
-	}
-	for i, a := range tr.Actions {
-		c, faces := commandOf(t, a)
-		next, events, dice, refused := playStep(t, j, c, faces)
-		got := map[string]any{
-			"step": i + 1, "action": a["type"], "refused": nil, "rolls": rollsView(dice), "result": resultView(c, events, next), "state": stateView(next),
-		}
-		if refused != "" {
-			got["refused"], got["result"] = refused, map[string]any{}
-		}
-		want := tr.Expect[i]
-		for _, r := range want["rolls"].([]any) {
-			delete(r.(map[string]any), "for") // texts need not match
-		}
-		if g, w := remarshal[any](t, got), any(want); !reflect.DeepEqual(g, w) {
-			t.Fatalf("step %d %v\n got %s\nwant %s", i+1, a["type"], mustJSON(t, g), mustJSON(t, w))
-		}
-		j = next
-	}
-}
-
-func rollsView(dice []play.Die) []any {
-	out := []any{}
-	for _, d := range dice {
-		out = append(out, map[string]any{"die": dieName(d.Sides), "value": d.Face})
-	}
-	return out
-}
-
-func orNull(s string) any {
-	if s == "" {
-		return nil
+	for _, r := range s["rolls"].([]any) {
+		delete(r.(map[string]any), "for")
 	}
 	return s
 }
 
-func list[T any](in []T) []T {
-	if in == nil {
-		return []T{}
-	}
-	return in
-}
-
-func lightView(l *Light) any {
-	if l == nil {
-		return nil
-	}
-	return map[string]any{"kind": l.Kind, "die": dieName(l.Sides)}
-}
-
-func stateView(j Journey) map[string]any {
-	food := []string{}
-	for _, d := range j.Food {
-		food = append(food, dieName(d))
-	}
-	members := []any{}
-	for _, m := range j.Members {
-		members = append(members, map[string]any{
-			"name": m.Name, "hp": m.HP, "hp_max": m.HPMax, "str": m.STR, "str_max": m.STRMax, "capacity": m.Capacity, "gear": m.Gear,
-			"food_slots": m.FoodSlots, "fatigue": m.Fatigue, "torches": m.Torches, "oil": m.Oil, "dead": m.Dead,
-			"slots_used": j.SlotsUsed(m), "overloaded": j.Overloaded(m),
+// Each command through the same door as the transcripts': nothing changes on refusal, and the old state stays.
+func TestTranscriptsLeaveOldStatesAlone(t *testing.T) {
+	t.Parallel()
+	for _, tr := range transcripts(t).Transcripts {
+		t.Run(tr.ID, func(t *testing.T) {
+			t.Parallel()
+			start, err := tr.Start()
+			if err != nil {
+				t.Fatal(err)
+			}
+			j := begin(t, start)
+			for _, a := range tr.Actions {
+				c, _ := a.Command()
+				j, _, _, _ = playStep(t, j, c, a.Dice)
+			}
 		})
 	}
-	texts := map[int]string{}
-	for n, s := range j.MissionTexts {
-		texts[n] = s
-	}
-	var encounter any
-	if j.Encounter != nil {
-		encounter = j.Encounter
-	}
-	return map[string]any{
-		"round": j.Round, "turn": j.Turn, "hex": j.Hex, "inside": orNull(j.Inside), "room": orNull(j.Room), "visited": list(j.Visited),
-		"food": food, "starving_rounds": j.StarvingRounds, "gold": j.Gold, "boat": j.Boat, "members": members, "cargo": list(j.Cargo),
-		"light": lightView(j.Light), "lantern": j.Lantern, "discovered": list(j.Discovered), "encounter": encounter,
-		"missions": list(j.Missions), "mission_texts": texts, "slots_needed": j.SlotsNeeded(), "slots_held": j.SlotsHeld(),
-		"dark": j.Dark(), "no_recovery": j.NoRecovery(),
+}
+
+// withOne is the smallest transcript file, changed.
+func withOne(change string) []byte {
+	old, now, _ := strings.Cut(change, " => ")
+	return []byte(strings.Replace(`{"format":"die-drop-transcript/1","map_file":"die-drop-map.json","transcripts":[{"id":"one","title":"One",
+"params":{"forage.success_min":3},"party":{"hex":[1,2],"food":["d8"],"members":[{"name":"Ada","hp":4,"str":10}],"gold":3},
+"actions":[{"type":"loot","dice":[]}]}]}`, old, now, 1))
+}
+
+func TestTranscriptFilesThatAreWrong(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct{ change, want string }{
+		"another format":                {`transcript/1 => transcript/2`, "format"},
+		"an unknown field of the file":  {`"map_file" => "mapfile"`, "mapfile"},
+		"an unknown field of a script":  {`"title" => "name"`, "name"},
+		"an unknown field of the party": {`"gold" => "silver"`, "silver"},
+		"an unknown field of a member":  {`"hp" => "hit_points"`, "hit_points"},
+		"an unknown parameter":          {`forage.success_min => forage.luck`, "forage.luck"},
+		"a parameter of a wrong type":   {`_min":3 => _min":"3"`, "forage.success_min"},
+		"a parameter out of range":      {`_min":3 => _min":7`, "forage.success_min"},
+		"a die that is none":            {`"d8" => "8"`, "party.food[0]"},
+		"an argument of another action": {`"loot", => "loot","count":3,`, "count: is no argument of loot"},
+		"a missing argument":            {`"loot" => "buy_food"`, "steps: is missing"},
+		"an argument of a wrong type":   {`"loot", => "buy_food","steps":"one",`, "steps"},
+		"a hex of three numbers":        {`"loot", => "move","to":[1,2,3],`, "to"},
+		"an action without a type":      {`"type":"loot", => `, "type: is missing"},
+		"dice that are no numbers":      {`"dice":[] => "dice":["6"]`, "dice"},
+		"a newcomer with food":          {`"loot", => "add_member","member":{"name":"B","hp":1,"str":1,"food_slots":1},`, "food_slots"},
+		"an id twice":                   {`"transcripts":[ => "transcripts":[{"id":"one","title":"","party":{"food":[],"members":[]},"actions":[]},`, "transcripts[1].id"},
+		"steps that do not fit":         {`"actions":[ => "expected":[{},{}],"actions":[`, "expected"},
+		"a step with an unknown field":  {`"actions":[ => "expected":[{"stop":1}],"actions":[`, "expected[0]"},
+		"a result with unknown fields":  {`"actions":[ => "expected":[{"result":{"luck":1}}],"actions":[`, "expected[0].result.luck"},
+		"a state with unknown fields":   {`"actions":[ => "expected":[{"state":{"luck":1}}],"actions":[`, "luck"},
+		"a map that is not there":       {`die-drop-map.json => nowhere.json`, "map_file"},
+		"something after the document":  {`"id":"one" => "id":"one"`, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			doc := withOne(tc.change)
+			if tc.want == "" {
+				doc = append(doc, "{}"...)
+			}
+			_, err := ParseTranscripts(doc, nil)
+			if err == nil || !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("error %v, want %q", err, tc.want)
+			}
+		})
 	}
 }
 
-// resultView derives a transcript's result from the events alone: a reader of the log knows as much.
-func resultView(c Command, events []Event, _ Journey) map[string]any {
-	r := map[string]any{}
-	_, site := find[TurnBegun](events)
-	switch c := c.(type) {
-	case Move, Search, Forage, PrepareRemains:
-		if !site {
-			r["usage"], r["starved"] = usageView(events), has[Hungered](events)
-			r["encounter_check"] = checkView(events)
+func TestReplayOfUnusualTranscripts(t *testing.T) {
+	t.Parallel()
+	play := func(t *testing.T, change string) ([]Step, error) {
+		t.Helper()
+		f, err := ParseTranscripts(withOne(change), nil)
+		if err != nil {
+			t.Fatal(err)
 		}
-	case Enter:
-		r["usage"] = usageView(events)
-	case BuyFood:
-		e, _ := find[FoodBought](events)
-		r["slots_bought"], r["gold_paid"] = e.Slots, e.Paid
-	case BuyGear:
-		e, _ := find[GearBought](events)
-		r["gold_paid"] = e.Paid
-	case Loot:
-		e, _ := find[Looted](events)
-		r["gold"] = e.Taken
-	case SellRemains:
-		e, _ := find[RemainsSold](events)
-		r["gold"] = e.Earned
-	case FreeFoodSlots:
-		e, _ := find[FoodSlotsFreed](events)
-		r["freed"] = e.Freed
-	case RollMissions:
-		e, _ := find[MissionsRolled](events)
-		numbers := []int{}
-		for _, m := range e.Missions {
-			numbers = append(numbers, m.Number)
+		return f.Transcripts[0].Replay()
+	}
+	refusedAs := func(t *testing.T, change, want string) {
+		t.Helper()
+		steps, err := play(t, change)
+		if err != nil {
+			t.Fatal(err)
 		}
-		r["missions"] = numbers
-	default:
-		_ = c
-	}
-	if e, ok := find[Moved](events); ok {
-		r["via"] = e.Via
-	}
-	if e, ok := find[LocationsFound](events); ok {
-		r["found"] = list(e.Locations)
-	}
-	if e, ok := find[Foraged](events); ok {
-		r["forage"] = e.Result
-	}
-	if site {
-		r["light"] = nil
-		if e, ok := find[LightChecked](events); ok {
-			r["light"] = map[string]any{"die": dieName(e.Sides), "roll": e.Face, "stepped_down": e.SteppedDown, "replaced": orNull(e.Replaced)}
+		last := steps[len(steps)-1]
+		if last.Refused == nil || *last.Refused != want {
+			t.Errorf("refused %v, want %s", last.Refused, want)
 		}
-		e, _ := find[EncounterChecked](events)
-		r["encounter_check"], r["dark"] = e.Face, e.Dark
 	}
-	return r
+	for name, test := range map[string]func(t *testing.T){
+		"an unknown action is refused": func(t *testing.T) {
+			refusedAs(t, `"loot" => "dance"`, "unknown_action")
+			refusedAs(t, `"loot", => "dance","partner":"Bren",`, "unknown_action")
+		},
+		"the dead come first": func(t *testing.T) {
+			refusedAs(t, `{"type":"loot" => {"type":"harm","member":"Ada","str":10},{"type":"dance"`, "party_dead")
+		},
+		"dice that do not fit are refused": func(t *testing.T) {
+			refusedAs(t, `"loot","dice":[] => "search","dice":[9,6]`, "bad_dice")
+			refusedAs(t, `"loot","dice":[] => "search","dice":[8,0]`, "bad_dice")
+			refusedAs(t, `"loot","dice":[] => "search","dice":[8]`, "bad_dice")
+			refusedAs(t, `"loot","dice":[] => "search","dice":[8,6,6]`, "bad_dice")
+		},
+		"an argument outside its kind never reaches the rules": func(t *testing.T) {
+			steps, err := play(t, `{"type":"loot" => {"type":"loot"},{"type":"buy_food","steps":0`)
+			if err == nil || !strings.Contains(err.Error(), "actions[1]") || len(steps) != 1 {
+				t.Errorf("error %v after %d steps", err, len(steps))
+			}
+		},
+		"a company that does not fit cannot begin": func(t *testing.T) {
+			if _, err := play(t, `"str":10 => "str":10,"capacity":0`); err == nil || !strings.Contains(err.Error(), NoRoom) {
+				t.Error(err)
+			}
+		},
+		"a crawl without a map begins inside a site of the map": func(t *testing.T) {
+			steps, err := play(t, `"hex":[1,2] => "inside":"pennard-delve"`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			eq(t, "inside", *steps[0].State.Inside, "pennard-delve")
+			eq(t, "hex", steps[0].State.Hex, (*Hex)(nil))
+			refusedAs(t, `"hex":[1,2],"food":["d8"],"members" => "inside":"pennard-delve","light":{"kind":"torch","die":"d8"},"food":["d8"],"members"`, "no_gold_here")
+		},
+		"nobody is left to find or to forage": func(t *testing.T) {
+			steps, err := play(t, `"food":["d8"],"members":[{"name":"Ada","hp":4,"str":10}],"gold":3},
+"actions":[{"type":"loot","dice":[]} => "food":[],"members":[{"name":"Ada","hp":0,"hp_max":4,"str":1,"str_max":9}]},"actions":[{"type":"forage"}`)
+			if err != nil {
+				t.Fatal(err)
+			}
+			eq(t, "result", mustJSON(t, steps[0].Result), `{"encounter_check":null,"forage":null,"starved":true,"usage":null}`)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			test(t)
+		})
+	}
 }
 
-func find[E Event](events []Event) (E, bool) {
-	for _, e := range events {
-		if e, ok := e.(E); ok {
-			return e, true
-		}
+// A file that was read is written as it was, but for texts of people.
+func TestTranscriptFilesKeepTheirFormat(t *testing.T) {
+	t.Parallel()
+	f := transcripts(t)
+	again, err := ParseTranscripts([]byte(mustJSON(t, f)), func(string) ([]byte, error) { return ExampleMapDocument(), nil })
+	if err != nil {
+		t.Fatal(err)
 	}
-	var none E
-	return none, false
+	eq(t, "the file", mustJSON(t, again), mustJSON(t, f))
+}
+
+func FuzzParseTranscripts(f *testing.F) {
+	for _, change := range []string{" => ", `"loot" => "move","to":[2,2]`, `"hex":[1,2] => "inside":"pennard-delve"`, `"d8" => "d0"`, `"hp":4 => "hp":-4`} {
+		f.Add(withOne(change))
+	}
+	f.Fuzz(func(t *testing.T, doc []byte) {
+		file, err := ParseTranscripts(doc, nil)
+		if err != nil {
+			return
+		}
+		for _, tr := range file.Transcripts {
+			steps, err := tr.Replay()
+			if err == nil && len(steps) != len(tr.Actions) {
+				t.Fatalf("%d steps of %d actions", len(steps), len(tr.Actions))
+			}
+		}
+	})
 }
 
 func has[E Event](events []Event) bool {
 	_, ok := find[E](events)
 	return ok
-}
-
-func usageView(events []Event) any {
-	e, ok := find[UsageChecked](events)
-	if !ok {
-		return nil
-	}
-	return map[string]any{
-		"dice": e.Usage.Dice, "die": dieName(e.Usage.Sides), "keep": e.Usage.Keep, "kept": e.Usage.Kept, "stepped_down": e.Usage.SteppedDown,
-	}
-}
-
-func checkView(events []Event) any {
-	e, ok := find[EncounterChecked](events)
-	if !ok {
-		return nil
-	}
-	return e.Face
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
+	"github.com/wayfarer-rpg/wayfarer/rules/play/transcript"
 )
 
 // TranscriptFormat is what the transcript files say of themselves. The format is described at the end of
@@ -38,7 +39,7 @@ type Transcript struct {
 	Map     *Map            `json:"map,omitempty"`
 	Party   TranscriptParty `json:"party"`
 	Actions []Action        `json:"actions"`
-	// Expected holds a step for each action as the file has it, checked to be steps; empty in a file to be played only.
+	// Expected holds a [Step] for each action as the file has it; empty in a file that is only to be played.
 	Expected []json.RawMessage `json:"expected,omitempty"`
 
 	fileMap *Map
@@ -131,7 +132,7 @@ func (a Action) MarshalJSON() ([]byte, error) { return a.raw, nil }
 // rules refuse the action.
 func (a *Action) UnmarshalJSON(raw []byte) error {
 	fields := map[string]json.RawMessage{}
-	if err := json.Unmarshal(raw, &fields); err != nil {
+	if err := transcript.Decode(raw, &fields); err != nil {
 		return err
 	}
 	*a = Action{raw: slices.Clone(raw)}
@@ -140,7 +141,7 @@ func (a *Action) UnmarshalJSON(raw []byte) error {
 		if !ok {
 			return nil
 		}
-		if err := decode(value, into); err != nil {
+		if err := transcript.Decode(value, into); err != nil {
 			return fmt.Errorf("%s: %w", name, err)
 		}
 		return nil
@@ -327,34 +328,43 @@ func orEmpty[T any](in []T) []T {
 	return in
 }
 
-// ParseTranscripts reads a file of transcripts. open reads the map file that it names, from beside it; a name of the
-// example map that open does not find (or open nil) is the example map. An unknown field, a missing argument, a die that
-// is none and a map that cannot be read are errors that name the place.
+// ParseTranscripts reads a file strictly, as [transcript.Decode] does, the expected steps included. open reads the map file
+// that it names, from beside it; a name of the example map that open does not find (or open nil) is the example map.
 func ParseTranscripts(document []byte, open func(name string) ([]byte, error)) (*TranscriptFile, error) {
 	f := &TranscriptFile{}
-	if err := decode(document, f); err != nil {
-		return nil, fmt.Errorf("transcripts: %w", err)
+	if err := transcript.Decode(document, f); err != nil {
+		return nil, err
 	}
 	if f.Format != TranscriptFormat {
-		return nil, fmt.Errorf("transcripts: format: %q is not %q", f.Format, TranscriptFormat)
+		return nil, fmt.Errorf("format: %q is not %q", f.Format, TranscriptFormat)
 	}
 	world, err := readMapFile(f.MapFile, open)
 	if err != nil {
-		return nil, fmt.Errorf("transcripts: map_file: %w", err)
+		return nil, fmt.Errorf("map_file: %w", err)
 	}
-	seen := map[string]bool{}
 	for i := range f.Transcripts {
-		t := &f.Transcripts[i]
-		t.fileMap = world
-		switch err := t.check(); {
-		case t.ID == "" || seen[t.ID]:
-			return nil, fmt.Errorf("transcripts[%d].id: %q is empty or there already", i, t.ID)
-		case err != nil:
-			return nil, fmt.Errorf("transcripts[%d] (%s): %w", i, t.ID, err)
+		f.Transcripts[i].fileMap = world
+		for k, raw := range f.Transcripts[i].Expected {
+			if err := checkStep(raw); err != nil {
+				return nil, fmt.Errorf("transcripts[%d].expected[%d]: %w", i, k, err)
+			}
 		}
-		seen[t.ID] = true
 	}
 	return f, nil
+}
+
+// Replay plays every transcript of a file by the shipped ruleset. The error tells that the file cannot be read; open is as
+// for [ParseTranscripts].
+func Replay(document []byte, open func(name string) ([]byte, error)) ([]transcript.Played, error) {
+	f, err := ParseTranscripts(document, open)
+	if err != nil {
+		return nil, err
+	}
+	played := make([]transcript.Played, len(f.Transcripts))
+	for i, t := range f.Transcripts {
+		played[i] = t.Replay()
+	}
+	return played, nil
 }
 
 func readMapFile(name string, open func(name string) ([]byte, error)) (*Map, error) {
@@ -375,22 +385,14 @@ func readMapFile(name string, open func(name string) ([]byte, error)) (*Map, err
 	return ParseMap(raw)
 }
 
-func (t Transcript) check() error {
-	if _, err := t.Start(); err != nil {
+func checkStep(raw []byte) error {
+	var s Step
+	if err := transcript.Decode(raw, &s); err != nil {
 		return err
 	}
-	if len(t.Expected) > 0 && len(t.Expected) != len(t.Actions) {
-		return fmt.Errorf("expected: %d steps for %d actions", len(t.Expected), len(t.Actions))
-	}
-	for i, raw := range t.Expected {
-		var s Step
-		if err := decode(raw, &s); err != nil {
-			return fmt.Errorf("expected[%d]: %w", i, err)
-		}
-		for name := range s.Result {
-			if !slices.Contains(resultFields, name) {
-				return fmt.Errorf("expected[%d].result.%s: is unknown", i, name)
-			}
+	for _, name := range slices.Sorted(maps.Keys(s.Result)) {
+		if !slices.Contains(resultFields, name) {
+			return fmt.Errorf("result: there is no field %q", name)
 		}
 	}
 	return nil
@@ -425,7 +427,7 @@ func (t Transcript) World() *Map {
 
 // Start returns the command that begins the transcript.
 func (t Transcript) Start() (Start, error) {
-	rs, err := Default().With(t.Params)
+	rs, err := Default().With(plainNumbers(t.Params))
 	if err != nil {
 		return Start{}, fmt.Errorf("params: %w", err)
 	}
@@ -464,28 +466,42 @@ func sidesOf(die string) (int, error) {
 	return n, nil
 }
 
-// Replay plays the transcript with its own dice and returns its steps. It fails when the company cannot begin, and at an
-// argument outside its kind, which never reaches the rules; the steps before come along.
-func (t Transcript) Replay() ([]Step, error) {
+// plainNumbers makes of numbers as they are written those that [Ruleset.With] takes.
+func plainNumbers(params map[string]any) map[string]any {
+	out := maps.Clone(params)
+	for name, v := range out {
+		if n, ok := v.(json.Number); ok {
+			if f, err := n.Float64(); err == nil {
+				out[name] = f
+			}
+		}
+	}
+	return out
+}
+
+// Replay plays the transcript with its own dice. It cannot be played on when the company cannot begin, and at an argument
+// outside its kind, which never reaches the rules.
+func (t Transcript) Replay() transcript.Played {
+	out := transcript.Played{ID: t.ID, Want: t.Expected, Free: []string{"rolls[].for"}}
 	start, err := t.Start()
-	if err != nil {
-		return nil, err
+	var begun []Event
+	if err == nil {
+		begun, err = Decide(Journey{}, start, play.ReportedDice())
 	}
-	events, err := Decide(Journey{}, start, play.ReportedDice())
 	if err != nil {
-		return nil, fmt.Errorf("party: %w", err)
+		out.Err = &transcript.Fault{Transcript: t.ID, Err: err}
+		return out
 	}
-	j := fold(Journey{}, events)
-	steps := make([]Step, 0, len(t.Actions))
+	j := fold(Journey{}, begun)
 	for i, a := range t.Actions {
-		next, s, err := a.Play(j)
-		if err != nil {
-			return steps, fmt.Errorf("actions[%d] (%s): %w", i, a.Type, err)
+		var s Step
+		if j, s, out.Err = a.Play(j); out.Err != nil {
+			return out
 		}
 		s.Step = i + 1
-		j, steps = next, append(steps, s)
+		out.Add(s)
 	}
-	return steps, nil
+	return out
 }
 
 func fold(j Journey, events []Event) Journey {

@@ -5,11 +5,11 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"reflect"
 	"strings"
 	"testing"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
+	"github.com/wayfarer-rpg/wayfarer/rules/play/transcript"
 )
 
 // play decides a command with reported dice, and checks on the way what holds for every command: nothing changes when it
@@ -63,60 +63,49 @@ func begin(t *testing.T, c Start) Journey {
 	return j
 }
 
-func transcripts(t testing.TB) *TranscriptFile {
+// document is the transcript file, beside reads what it names.
+func document(t testing.TB) []byte {
 	t.Helper()
 	raw, err := os.ReadFile("testdata/transcripts.json")
 	if err != nil {
 		t.Fatal(err)
 	}
-	f, err := ParseTranscripts(raw, func(name string) ([]byte, error) { return os.ReadFile(filepath.Join("testdata", name)) })
-	if err != nil {
-		t.Fatal(err)
-	}
-	return f
+	return raw
 }
+
+func beside(name string) ([]byte, error) { return os.ReadFile(filepath.Join("testdata", name)) }
 
 // The eight transcripts of the catalogue: each step with its rolls, its result and the whole state after it.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
-	f := transcripts(t)
-	if len(f.Transcripts) != 8 {
-		t.Fatalf("%d transcripts", len(f.Transcripts))
+	played, err := Replay(document(t), beside)
+	if err != nil {
+		t.Fatal(err)
 	}
-	for _, tr := range f.Transcripts {
-		t.Run(tr.ID, func(t *testing.T) {
+	if len(played) != 8 {
+		t.Fatalf("%d transcripts", len(played))
+	}
+	for _, p := range played {
+		t.Run(p.ID, func(t *testing.T) {
 			t.Parallel()
-			steps, err := tr.Replay()
-			if err != nil {
-				t.Fatal(err)
+			if len(p.Want) == 0 {
+				t.Error("nothing is expected")
 			}
-			eq(t, "steps", len(steps), len(tr.Expected))
-			for i, s := range steps {
-				if got, want := untold(t, s), untold(t, tr.Expected[i]); !reflect.DeepEqual(got, want) {
-					t.Fatalf("step %d %s\n got %s\nwant %s", i+1, s.Action, mustJSON(t, got), mustJSON(t, want))
-				}
+			if err := transcript.Check([]transcript.Played{p}); err != nil {
+				t.Error(err)
 			}
 		})
 	}
 }
 
-// untold is a step as plain JSON without the texts of its rolls, which need not match.
-func untold(t *testing.T, step any) map[string]any {
-	t.Helper()
-	var s map[string]any
-	if err := json.Unmarshal([]byte(mustJSON(t, step)), &s); err != nil {
-		t.Fatal(err)
-	}
-	for _, r := range s["rolls"].([]any) {
-		delete(r.(map[string]any), "for")
-	}
-	return s
-}
-
 // Each command through the same door as the transcripts': nothing changes on refusal, and the old state stays.
 func TestTranscriptsLeaveOldStatesAlone(t *testing.T) {
 	t.Parallel()
-	for _, tr := range transcripts(t).Transcripts {
+	f, err := ParseTranscripts(document(t), beside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tr := range f.Transcripts {
 		t.Run(tr.ID, func(t *testing.T) {
 			t.Parallel()
 			start, err := tr.Start()
@@ -148,10 +137,6 @@ func TestTranscriptFilesThatAreWrong(t *testing.T) {
 		"an unknown field of a script":  {`"title" => "name"`, "name"},
 		"an unknown field of the party": {`"gold" => "silver"`, "silver"},
 		"an unknown field of a member":  {`"hp" => "hit_points"`, "hit_points"},
-		"an unknown parameter":          {`forage.success_min => forage.luck`, "forage.luck"},
-		"a parameter of a wrong type":   {`_min":3 => _min":"3"`, "forage.success_min"},
-		"a parameter out of range":      {`_min":3 => _min":7`, "forage.success_min"},
-		"a die that is none":            {`"d8" => "8"`, "party.food[0]"},
 		"an argument of another action": {`"loot", => "loot","count":3,`, "count: is no argument of loot"},
 		"a missing argument":            {`"loot" => "buy_food"`, "steps: is missing"},
 		"an argument of a wrong type":   {`"loot", => "buy_food","steps":"one",`, "steps"},
@@ -159,10 +144,9 @@ func TestTranscriptFilesThatAreWrong(t *testing.T) {
 		"an action without a type":      {`"type":"loot", => `, "type: is missing"},
 		"dice that are no numbers":      {`"dice":[] => "dice":["6"]`, "dice"},
 		"a newcomer with food":          {`"loot", => "add_member","member":{"name":"B","hp":1,"str":1,"food_slots":1},`, "food_slots"},
-		"an id twice":                   {`"transcripts":[ => "transcripts":[{"id":"one","title":"","party":{"food":[],"members":[]},"actions":[]},`, "transcripts[1].id"},
-		"steps that do not fit":         {`"actions":[ => "expected":[{},{}],"actions":[`, "expected"},
+		"an argument twice":             {`"loot", => "rest","dice":[],`, "twice"},
 		"a step with an unknown field":  {`"actions":[ => "expected":[{"stop":1}],"actions":[`, "expected[0]"},
-		"a result with unknown fields":  {`"actions":[ => "expected":[{"result":{"luck":1}}],"actions":[`, "expected[0].result.luck"},
+		"a result with unknown fields":  {`"actions":[ => "expected":[{"result":{"luck":1}}],"actions":[`, "transcripts[0].expected[0]: result"},
 		"a state with unknown fields":   {`"actions":[ => "expected":[{"state":{"luck":1}}],"actions":[`, "luck"},
 		"a map that is not there":       {`die-drop-map.json => nowhere.json`, "map_file"},
 		"something after the document":  {`"id":"one" => "id":"one"`, ""},
@@ -183,13 +167,20 @@ func TestTranscriptFilesThatAreWrong(t *testing.T) {
 
 func TestReplayOfUnusualTranscripts(t *testing.T) {
 	t.Parallel()
-	play := func(t *testing.T, change string) ([]Step, error) {
+	play := func(t *testing.T, change string) (steps []Step, err error) {
 		t.Helper()
-		f, err := ParseTranscripts(withOne(change), nil)
+		played, err := Replay(withOne(change), nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		return f.Transcripts[0].Replay()
+		for _, raw := range played[0].Got {
+			var s Step
+			if err := transcript.Decode(raw, &s); err != nil {
+				t.Fatal(err)
+			}
+			steps = append(steps, s)
+		}
+		return steps, transcript.Faults(played)
 	}
 	refusedAs := func(t *testing.T, change, want string) {
 		t.Helper()
@@ -218,13 +209,19 @@ func TestReplayOfUnusualTranscripts(t *testing.T) {
 		},
 		"an argument outside its kind never reaches the rules": func(t *testing.T) {
 			steps, err := play(t, `{"type":"loot" => {"type":"loot"},{"type":"buy_food","steps":0`)
-			if err == nil || !strings.Contains(err.Error(), "actions[1]") || len(steps) != 1 {
+			if err == nil || !strings.Contains(err.Error(), "step 2: INVALID") || len(steps) != 1 {
 				t.Errorf("error %v after %d steps", err, len(steps))
 			}
 		},
-		"a company that does not fit cannot begin": func(t *testing.T) {
-			if _, err := play(t, `"str":10 => "str":10,"capacity":0`); err == nil || !strings.Contains(err.Error(), NoRoom) {
-				t.Error(err)
+		"what is wrong at the beginning is named": func(t *testing.T) {
+			for change, want := range map[string]string{
+				`"str":10 => "str":10,"capacity":0`: NoRoom, `forage.success_min => forage.luck`: "forage.luck",
+				`_min":3 => _min":"3"`: "forage.success_min", `_min":3 => _min":7`: "forage.success_min", `"d8" => "8"`: "party.food[0]",
+				`"gold":3 => "light":{"kind":"torch","die":"d"}`: "party.light.die", `[1,2] => [99,99]`: OffMap,
+			} {
+				if steps, err := play(t, change); err == nil || !strings.Contains(err.Error(), want) || len(steps) > 0 {
+					t.Errorf("%s: error %v, %d steps", change, err, len(steps))
+				}
 			}
 		},
 		"a crawl without a map begins inside a site of the map": func(t *testing.T) {
@@ -252,30 +249,34 @@ func TestReplayOfUnusualTranscripts(t *testing.T) {
 	}
 }
 
-// A file that was read is written as it was, but for texts of people.
+// A file that was read is written as it was.
 func TestTranscriptFilesKeepTheirFormat(t *testing.T) {
 	t.Parallel()
-	f := transcripts(t)
-	again, err := ParseTranscripts([]byte(mustJSON(t, f)), func(string) ([]byte, error) { return ExampleMapDocument(), nil })
+	f, err := ParseTranscripts(document(t), beside)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := ParseTranscripts([]byte(mustJSON(t, f)), beside)
 	if err != nil {
 		t.Fatal(err)
 	}
 	eq(t, "the file", mustJSON(t, again), mustJSON(t, f))
 }
 
-func FuzzParseTranscripts(f *testing.F) {
+func FuzzReplay(f *testing.F) {
 	for _, change := range []string{" => ", `"loot" => "move","to":[2,2]`, `"hex":[1,2] => "inside":"pennard-delve"`, `"d8" => "d0"`, `"hp":4 => "hp":-4`} {
 		f.Add(withOne(change))
 	}
 	f.Fuzz(func(t *testing.T, doc []byte) {
-		file, err := ParseTranscripts(doc, nil)
+		played, err := Replay(doc, nil)
 		if err != nil {
 			return
 		}
-		for _, tr := range file.Transcripts {
-			steps, err := tr.Replay()
-			if err == nil && len(steps) != len(tr.Actions) {
-				t.Fatalf("%d steps of %d actions", len(steps), len(tr.Actions))
+		for _, p := range played {
+			for _, raw := range p.Got {
+				if err := checkStep(raw); err != nil {
+					t.Errorf("%s: %v", raw, err)
+				}
 			}
 		}
 	})

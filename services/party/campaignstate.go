@@ -183,6 +183,10 @@ func rosterEventToProto(e digger.RosterEvent) (*partyv1.CampaignEvent, error) {
 		ev.Event = &partyv1.CampaignEvent_RosterReturned{RosterReturned: &partyv1.RosterReturned{Party: e.Party, Holder: e.Run, Character: e.Character, Leader: e.Leader}}
 	case digger.RosterReturned:
 		ev.Event = &partyv1.CampaignEvent_RosterReturned{RosterReturned: &partyv1.RosterReturned{Party: e.Party, Holder: e.Run, Leader: e.Leader, Ended: e.Began}}
+	case digger.RequestFiled:
+		ev.Event = &partyv1.CampaignEvent_RequestFiled{RequestFiled: &partyv1.RequestFiled{Character: e.Character, Text: e.Text}}
+	case digger.RequestClosed:
+		ev.Event = &partyv1.CampaignEvent_RequestClosed{RequestClosed: &partyv1.RequestClosed{Number: i32(e.Number)}}
 	default:
 		return nil, fmt.Errorf("unknown roster event %T", e)
 	}
@@ -207,6 +211,10 @@ func rosterEventFrom(ev *partyv1.CampaignEvent) (digger.RosterEvent, error) {
 			return digger.SeatReturned{Party: r.GetParty(), Run: r.GetHolder(), Character: r.GetCharacter(), Leader: r.GetLeader()}, nil
 		}
 		return digger.RosterReturned{Party: r.GetParty(), Run: r.GetHolder(), Leader: r.GetLeader(), Began: r.GetEnded()}, nil
+	case *partyv1.CampaignEvent_RequestFiled:
+		return digger.RequestFiled{Character: e.RequestFiled.GetCharacter(), Text: e.RequestFiled.GetText()}, nil
+	case *partyv1.CampaignEvent_RequestClosed:
+		return digger.RequestClosed{Number: int(e.RequestClosed.GetNumber())}, nil
 	}
 	return nil, fmt.Errorf("unknown campaign event %T", ev.GetEvent())
 }

@@ -136,7 +136,7 @@ func rpcOf(req proto.Message) protoreflect.MethodDescriptor {
 	want := protoreflect.Name(strings.TrimSuffix(string(req.ProtoReflect().Descriptor().Name()), "Request"))
 	for _, f := range []protoreflect.FileDescriptor{
 		partyv1.File_wayfarer_party_v1_campaign_proto, partyv1.File_wayfarer_party_v1_character_proto,
-		partyv1.File_wayfarer_party_v1_company_proto, partyv1.File_wayfarer_party_v1_lease_proto,
+		partyv1.File_wayfarer_party_v1_company_proto, partyv1.File_wayfarer_party_v1_lease_proto, partyv1.File_wayfarer_party_v1_intent_proto,
 	} {
 		for i := range f.Services().Len() {
 			if m := f.Services().Get(i).Methods().ByName(want); m != nil {

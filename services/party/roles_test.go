@@ -51,6 +51,9 @@ func rpcs() map[string]struct {
 		"LeaveParty":     {&partyv1.LeavePartyRequest{Name: camp + "/parties/twins", Character: camp + "/characters/ada-ii"}, "yyy---0y?"},
 		"PromoteMember":  {&partyv1.PromoteMemberRequest{Name: camp + "/parties/twins", Character: camp + "/characters/ada-iii", Target: camp + "/characters/ada-ii"}, "yyy---0y?"},
 		"ResetParty":     {&partyv1.ResetPartyRequest{Parent: camp, Character: camp + "/characters/ada-ii"}, "yyy---0y?"},
+		"FileRequest":    {&partyv1.FileRequestRequest{Parent: camp, Character: camp + "/characters/ada-ii", Text: "Who owns the idol?"}, "yyy---0y?"},
+		"ListRequests":   {&partyv1.ListRequestsRequest{Parent: camp}, "yy----0y?"},
+		"CloseRequest":   {&partyv1.CloseRequestRequest{Name: camp + "/requests/1"}, "yy----0y?"},
 
 		"CreateCharacter":  {&partyv1.CreateCharacterRequest{Parent: camp, Title: "New"}, "yyyy--00?"},
 		"GetCharacter":     {&partyv1.GetCharacterRequest{Name: ada}, "yyyyyy0y?"},
@@ -76,6 +79,7 @@ func rpcs() map[string]struct {
 		"TakeLease":     {take(ada, loadout, run1), "-------y?"},
 		"ReturnLease":   {give(ada, loadout, run1), "-------y?"},
 		"GetMembership": {&partyv1.GetMembershipRequest{Campaign: camp, Subject: gm}, "-------y?"},
+		"KeepIntent":    {&partyv1.KeepIntentRequest{Parent: camp, Fingerprint: "f", Intent: &partyv1.Intent{Type: "t"}}, "yyyyyy0y?"},
 	}
 }
 
@@ -88,6 +92,7 @@ func (w *world) stage() *world {
 	}
 	w.doParty(adas, &partyv1.CreatePartyRequest{Parent: camp, PartyId: "twins", Character: camp + "/characters/ada-iii"})
 	w.doParty(adas, &partyv1.JoinPartyRequest{Name: camp + "/parties/twins", Character: camp + "/characters/ada-ii"})
+	do[*partyv1.FileRequestResponse](w, adas, &partyv1.FileRequestRequest{Parent: camp, Character: camp + "/characters/ada-ii", Text: "May we camp here?"})
 	w.doCharacter(adas, &partyv1.AddFormRequest{Name: ada, Form: "wolf"})
 	w.doCharacter(adas, &partyv1.BuyToolsRequest{Name: ada, Tools: []*partyv1.Tool{tool("a", "brute", "minor", ""), tool("b", "agility", "minor", "")}})
 	w.doCharacter(adas, &partyv1.LoadToolRequest{Name: ada, Number: 1})
@@ -130,7 +135,7 @@ func unary() map[string]protoreflect.MethodDescriptor {
 	out := map[string]protoreflect.MethodDescriptor{}
 	for _, f := range []protoreflect.FileDescriptor{
 		partyv1.File_wayfarer_party_v1_campaign_proto, partyv1.File_wayfarer_party_v1_character_proto,
-		partyv1.File_wayfarer_party_v1_company_proto, partyv1.File_wayfarer_party_v1_lease_proto,
+		partyv1.File_wayfarer_party_v1_company_proto, partyv1.File_wayfarer_party_v1_lease_proto, partyv1.File_wayfarer_party_v1_intent_proto,
 	} {
 		for i := range f.Services().Len() {
 			ms := f.Services().Get(i).Methods()
@@ -218,6 +223,9 @@ func another(req proto.Message) proto.Message {
 		return req
 	case *partyv1.ReturnLeaseRequest:
 		r.Holder = run2
+		return req
+	case *partyv1.KeepIntentRequest:
+		r.Fingerprint = "another"
 		return req
 	case *partyv1.CreateCampaignRequest:
 		r.Title = "Another"

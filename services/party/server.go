@@ -34,6 +34,7 @@ type Server struct {
 	partyv1.UnimplementedCampaignServiceServer
 	partyv1.UnimplementedCharacterServiceServer
 	partyv1.UnimplementedCompanyServiceServer
+	partyv1.UnimplementedIntentServiceServer
 	partyv1.UnimplementedLeaseServiceServer
 	partyv1.UnimplementedMembershipServiceServer
 
@@ -42,6 +43,7 @@ type Server struct {
 	campaigns  *adapter.Aggregate[campaign, *partyv1.CampaignEvent]
 	characters *adapter.Aggregate[character, *partyv1.CharacterEvent]
 	companies  *adapter.Aggregate[company, *partyv1.CompanyEvent]
+	intents    *adapter.Aggregate[intent, *partyv1.IntentEvent]
 }
 
 // New returns a server.
@@ -70,6 +72,10 @@ func New(cfg Config) (*Server, error) {
 			Kind: "company", Version: 1, Apply: company.apply,
 			New: func() *partyv1.CompanyEvent { return new(partyv1.CompanyEvent) },
 		}, opts...),
+		intents: adapter.NewAggregate(cfg.Store, nil, adapter.Spec[intent, *partyv1.IntentEvent]{
+			Kind: "intent", Version: 1, Apply: intent.apply, Ended: func(intent) bool { return true },
+			New: func() *partyv1.IntentEvent { return new(partyv1.IntentEvent) },
+		}, opts...),
 	}
 	s.access = adapter.NewAccess(s)
 	return s, nil
@@ -80,13 +86,14 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 	partyv1.RegisterCampaignServiceServer(r, s)
 	partyv1.RegisterCharacterServiceServer(r, s)
 	partyv1.RegisterCompanyServiceServer(r, s)
+	partyv1.RegisterIntentServiceServer(r, s)
 	partyv1.RegisterLeaseServiceServer(r, s)
 	partyv1.RegisterMembershipServiceServer(r, s)
 }
 
 // Close ends all watches.
 func (s *Server) Close() error {
-	return errors.Join(s.campaigns.Close(), s.characters.Close(), s.companies.Close())
+	return errors.Join(s.campaigns.Close(), s.characters.Close(), s.companies.Close(), s.intents.Close())
 }
 
 // named is a request about one resource.

@@ -14,6 +14,7 @@ import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	structpb "google.golang.org/protobuf/types/known/structpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -26,6 +27,75 @@ const (
 	// Verify that runtime/protoimpl is sufficiently up-to-date.
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
+
+// Kind says which values are possible.
+type RulesetParameter_Kind int32
+
+const (
+	// Not set.
+	RulesetParameter_KIND_UNSPECIFIED RulesetParameter_Kind = 0
+	// A whole number.
+	RulesetParameter_KIND_INTEGER RulesetParameter_Kind = 1
+	// A number.
+	RulesetParameter_KIND_NUMBER RulesetParameter_Kind = 2
+	// True or false.
+	RulesetParameter_KIND_BOOLEAN RulesetParameter_Kind = 3
+	// One of the options.
+	RulesetParameter_KIND_ENUM RulesetParameter_Kind = 4
+	// A list.
+	RulesetParameter_KIND_LIST RulesetParameter_Kind = 5
+	// An object: a table by key.
+	RulesetParameter_KIND_MAP RulesetParameter_Kind = 6
+)
+
+// Enum value maps for RulesetParameter_Kind.
+var (
+	RulesetParameter_Kind_name = map[int32]string{
+		0: "KIND_UNSPECIFIED",
+		1: "KIND_INTEGER",
+		2: "KIND_NUMBER",
+		3: "KIND_BOOLEAN",
+		4: "KIND_ENUM",
+		5: "KIND_LIST",
+		6: "KIND_MAP",
+	}
+	RulesetParameter_Kind_value = map[string]int32{
+		"KIND_UNSPECIFIED": 0,
+		"KIND_INTEGER":     1,
+		"KIND_NUMBER":      2,
+		"KIND_BOOLEAN":     3,
+		"KIND_ENUM":        4,
+		"KIND_LIST":        5,
+		"KIND_MAP":         6,
+	}
+)
+
+func (x RulesetParameter_Kind) Enum() *RulesetParameter_Kind {
+	p := new(RulesetParameter_Kind)
+	*p = x
+	return p
+}
+
+func (x RulesetParameter_Kind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RulesetParameter_Kind) Descriptor() protoreflect.EnumDescriptor {
+	return file_wayfarer_party_v1_campaign_proto_enumTypes[0].Descriptor()
+}
+
+func (RulesetParameter_Kind) Type() protoreflect.EnumType {
+	return &file_wayfarer_party_v1_campaign_proto_enumTypes[0]
+}
+
+func (x RulesetParameter_Kind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RulesetParameter_Kind.Descriptor instead.
+func (RulesetParameter_Kind) EnumDescriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{3, 0}
+}
 
 // State says whether the party may change.
 type Party_State int32
@@ -68,11 +138,11 @@ func (x Party_State) String() string {
 }
 
 func (Party_State) Descriptor() protoreflect.EnumDescriptor {
-	return file_wayfarer_party_v1_campaign_proto_enumTypes[0].Descriptor()
+	return file_wayfarer_party_v1_campaign_proto_enumTypes[1].Descriptor()
 }
 
 func (Party_State) Type() protoreflect.EnumType {
-	return &file_wayfarer_party_v1_campaign_proto_enumTypes[0]
+	return &file_wayfarer_party_v1_campaign_proto_enumTypes[1]
 }
 
 func (x Party_State) Number() protoreflect.EnumNumber {
@@ -81,7 +151,7 @@ func (x Party_State) Number() protoreflect.EnumNumber {
 
 // Deprecated: Use Party_State.Descriptor instead.
 func (Party_State) EnumDescriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{2, 0}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{5, 0}
 }
 
 // Campaign is the tenant: everything else lives in one.
@@ -248,6 +318,288 @@ func (x *CampaignMember) GetCharacters() []string {
 	return nil
 }
 
+// Ruleset is every number and table by which a campaign plays one rule system.
+type Ruleset struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name; its last part is the system: digger, danger-world, danger-pool or die-drop.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What a campaign may override, in the order of the names. In a list of rulesets: only what is overridden.
+	Parameters []*RulesetParameter `protobuf:"bytes,2,rep,name=parameters,proto3" json:"parameters,omitempty"`
+	// The complete document, with all overrides in it. Not in a list of rulesets.
+	Document *structpb.Struct `protobuf:"bytes,3,opt,name=document,proto3" json:"document,omitempty"`
+	// The campaign's etag; send it back to be refused with ABORTED when somebody was faster.
+	Etag string `protobuf:"bytes,4,opt,name=etag,proto3" json:"etag,omitempty"`
+	// Number of the campaign record that this is as of.
+	Seq           int32 `protobuf:"varint,5,opt,name=seq,proto3" json:"seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Ruleset) Reset() {
+	*x = Ruleset{}
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Ruleset) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Ruleset) ProtoMessage() {}
+
+func (x *Ruleset) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Ruleset.ProtoReflect.Descriptor instead.
+func (*Ruleset) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Ruleset) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Ruleset) GetParameters() []*RulesetParameter {
+	if x != nil {
+		return x.Parameters
+	}
+	return nil
+}
+
+func (x *Ruleset) GetDocument() *structpb.Struct {
+	if x != nil {
+		return x.Document
+	}
+	return nil
+}
+
+func (x *Ruleset) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *Ruleset) GetSeq() int32 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+// RulesetParameter is one value of a rule system that a campaign may override.
+type RulesetParameter struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// As in the catalogue, for example "dp.cp_per_dp".
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Which values are possible.
+	Kind RulesetParameter_Kind `protobuf:"varint,2,opt,name=kind,proto3,enum=wayfarer.party.v1.RulesetParameter_Kind" json:"kind,omitempty"`
+	// The value in force.
+	Value *structpb.Value `protobuf:"bytes,3,opt,name=value,proto3" json:"value,omitempty"`
+	// The shipped value.
+	DefaultValue *structpb.Value `protobuf:"bytes,4,opt,name=default_value,json=defaultValue,proto3" json:"default_value,omitempty"`
+	// Least value of a number.
+	Min *float64 `protobuf:"fixed64,5,opt,name=min,proto3,oneof" json:"min,omitempty"`
+	// Greatest value of a number.
+	Max *float64 `protobuf:"fixed64,6,opt,name=max,proto3,oneof" json:"max,omitempty"`
+	// The values allowed, where they are few; null may be among them.
+	Options []*structpb.Value `protobuf:"bytes,7,rep,name=options,proto3" json:"options,omitempty"`
+	// True when null is allowed, which stands for "none".
+	Nullable bool `protobuf:"varint,8,opt,name=nullable,proto3" json:"nullable,omitempty"`
+	// What it is for.
+	Note string `protobuf:"bytes,9,opt,name=note,proto3" json:"note,omitempty"`
+	// Ids of the catalogue that name it: rules, or open points that it decides.
+	Rules []string `protobuf:"bytes,10,rep,name=rules,proto3" json:"rules,omitempty"`
+	// Who made the value other than the shipped one; not set when nobody did.
+	Override      *RulesetOverride `protobuf:"bytes,11,opt,name=override,proto3" json:"override,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RulesetParameter) Reset() {
+	*x = RulesetParameter{}
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RulesetParameter) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RulesetParameter) ProtoMessage() {}
+
+func (x *RulesetParameter) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RulesetParameter.ProtoReflect.Descriptor instead.
+func (*RulesetParameter) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *RulesetParameter) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *RulesetParameter) GetKind() RulesetParameter_Kind {
+	if x != nil {
+		return x.Kind
+	}
+	return RulesetParameter_KIND_UNSPECIFIED
+}
+
+func (x *RulesetParameter) GetValue() *structpb.Value {
+	if x != nil {
+		return x.Value
+	}
+	return nil
+}
+
+func (x *RulesetParameter) GetDefaultValue() *structpb.Value {
+	if x != nil {
+		return x.DefaultValue
+	}
+	return nil
+}
+
+func (x *RulesetParameter) GetMin() float64 {
+	if x != nil && x.Min != nil {
+		return *x.Min
+	}
+	return 0
+}
+
+func (x *RulesetParameter) GetMax() float64 {
+	if x != nil && x.Max != nil {
+		return *x.Max
+	}
+	return 0
+}
+
+func (x *RulesetParameter) GetOptions() []*structpb.Value {
+	if x != nil {
+		return x.Options
+	}
+	return nil
+}
+
+func (x *RulesetParameter) GetNullable() bool {
+	if x != nil {
+		return x.Nullable
+	}
+	return false
+}
+
+func (x *RulesetParameter) GetNote() string {
+	if x != nil {
+		return x.Note
+	}
+	return ""
+}
+
+func (x *RulesetParameter) GetRules() []string {
+	if x != nil {
+		return x.Rules
+	}
+	return nil
+}
+
+func (x *RulesetParameter) GetOverride() *RulesetOverride {
+	if x != nil {
+		return x.Override
+	}
+	return nil
+}
+
+// RulesetOverride is where a value comes from that is not the shipped one.
+type RulesetOverride struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the campaign record.
+	Seq int32 `protobuf:"varint,1,opt,name=seq,proto3" json:"seq,omitempty"`
+	// Subject who gave the command.
+	Actor string `protobuf:"bytes,2,opt,name=actor,proto3" json:"actor,omitempty"`
+	// Name of the parameter that was set: that of the value, or of the table around it.
+	Parameter     string `protobuf:"bytes,3,opt,name=parameter,proto3" json:"parameter,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RulesetOverride) Reset() {
+	*x = RulesetOverride{}
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RulesetOverride) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RulesetOverride) ProtoMessage() {}
+
+func (x *RulesetOverride) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RulesetOverride.ProtoReflect.Descriptor instead.
+func (*RulesetOverride) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *RulesetOverride) GetSeq() int32 {
+	if x != nil {
+		return x.Seq
+	}
+	return 0
+}
+
+func (x *RulesetOverride) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *RulesetOverride) GetParameter() string {
+	if x != nil {
+		return x.Parameter
+	}
+	return ""
+}
+
 // Party is a leader with members; a character is in one party at most.
 type Party struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -271,7 +623,7 @@ type Party struct {
 
 func (x *Party) Reset() {
 	*x = Party{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[2]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -283,7 +635,7 @@ func (x *Party) String() string {
 func (*Party) ProtoMessage() {}
 
 func (x *Party) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[2]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -296,7 +648,7 @@ func (x *Party) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Party.ProtoReflect.Descriptor instead.
 func (*Party) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{2}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Party) GetName() string {
@@ -361,7 +713,7 @@ type PartyMember struct {
 
 func (x *PartyMember) Reset() {
 	*x = PartyMember{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[3]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -373,7 +725,7 @@ func (x *PartyMember) String() string {
 func (*PartyMember) ProtoMessage() {}
 
 func (x *PartyMember) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[3]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -386,7 +738,7 @@ func (x *PartyMember) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartyMember.ProtoReflect.Descriptor instead.
 func (*PartyMember) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{3}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *PartyMember) GetCharacter() string {
@@ -422,7 +774,7 @@ type CreateCampaignRequest struct {
 
 func (x *CreateCampaignRequest) Reset() {
 	*x = CreateCampaignRequest{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[4]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -434,7 +786,7 @@ func (x *CreateCampaignRequest) String() string {
 func (*CreateCampaignRequest) ProtoMessage() {}
 
 func (x *CreateCampaignRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[4]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -447,7 +799,7 @@ func (x *CreateCampaignRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCampaignRequest.ProtoReflect.Descriptor instead.
 func (*CreateCampaignRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{4}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *CreateCampaignRequest) GetCampaignId() string {
@@ -498,7 +850,7 @@ type CreateCampaignResponse struct {
 
 func (x *CreateCampaignResponse) Reset() {
 	*x = CreateCampaignResponse{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[5]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -510,7 +862,7 @@ func (x *CreateCampaignResponse) String() string {
 func (*CreateCampaignResponse) ProtoMessage() {}
 
 func (x *CreateCampaignResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[5]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -523,7 +875,7 @@ func (x *CreateCampaignResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateCampaignResponse.ProtoReflect.Descriptor instead.
 func (*CreateCampaignResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{5}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *CreateCampaignResponse) GetRecord() *v1.Record {
@@ -551,7 +903,7 @@ type GetCampaignRequest struct {
 
 func (x *GetCampaignRequest) Reset() {
 	*x = GetCampaignRequest{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[6]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -563,7 +915,7 @@ func (x *GetCampaignRequest) String() string {
 func (*GetCampaignRequest) ProtoMessage() {}
 
 func (x *GetCampaignRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[6]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -576,7 +928,7 @@ func (x *GetCampaignRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCampaignRequest.ProtoReflect.Descriptor instead.
 func (*GetCampaignRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{6}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *GetCampaignRequest) GetName() string {
@@ -597,7 +949,7 @@ type GetCampaignResponse struct {
 
 func (x *GetCampaignResponse) Reset() {
 	*x = GetCampaignResponse{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[7]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -609,7 +961,7 @@ func (x *GetCampaignResponse) String() string {
 func (*GetCampaignResponse) ProtoMessage() {}
 
 func (x *GetCampaignResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[7]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -622,7 +974,7 @@ func (x *GetCampaignResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetCampaignResponse.ProtoReflect.Descriptor instead.
 func (*GetCampaignResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{7}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetCampaignResponse) GetCampaign() *Campaign {
@@ -645,7 +997,7 @@ type ListCampaignsRequest struct {
 
 func (x *ListCampaignsRequest) Reset() {
 	*x = ListCampaignsRequest{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[8]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -657,7 +1009,7 @@ func (x *ListCampaignsRequest) String() string {
 func (*ListCampaignsRequest) ProtoMessage() {}
 
 func (x *ListCampaignsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[8]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -670,7 +1022,7 @@ func (x *ListCampaignsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCampaignsRequest.ProtoReflect.Descriptor instead.
 func (*ListCampaignsRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{8}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *ListCampaignsRequest) GetPageSize() int32 {
@@ -700,7 +1052,7 @@ type ListCampaignsResponse struct {
 
 func (x *ListCampaignsResponse) Reset() {
 	*x = ListCampaignsResponse{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[9]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -712,7 +1064,7 @@ func (x *ListCampaignsResponse) String() string {
 func (*ListCampaignsResponse) ProtoMessage() {}
 
 func (x *ListCampaignsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[9]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -725,7 +1077,7 @@ func (x *ListCampaignsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListCampaignsResponse.ProtoReflect.Descriptor instead.
 func (*ListCampaignsResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{9}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ListCampaignsResponse) GetCampaigns() []*Campaign {
@@ -759,7 +1111,7 @@ type SetMemberRequest struct {
 
 func (x *SetMemberRequest) Reset() {
 	*x = SetMemberRequest{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[10]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -771,7 +1123,7 @@ func (x *SetMemberRequest) String() string {
 func (*SetMemberRequest) ProtoMessage() {}
 
 func (x *SetMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[10]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -784,7 +1136,7 @@ func (x *SetMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMemberRequest.ProtoReflect.Descriptor instead.
 func (*SetMemberRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{10}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *SetMemberRequest) GetName() string {
@@ -828,7 +1180,7 @@ type SetMemberResponse struct {
 
 func (x *SetMemberResponse) Reset() {
 	*x = SetMemberResponse{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[11]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -840,7 +1192,7 @@ func (x *SetMemberResponse) String() string {
 func (*SetMemberResponse) ProtoMessage() {}
 
 func (x *SetMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[11]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -853,7 +1205,7 @@ func (x *SetMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetMemberResponse.ProtoReflect.Descriptor instead.
 func (*SetMemberResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{11}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *SetMemberResponse) GetRecord() *v1.Record {
@@ -887,7 +1239,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[12]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -899,7 +1251,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[12]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -912,7 +1264,7 @@ func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMemberRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{12}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *RemoveMemberRequest) GetName() string {
@@ -956,7 +1308,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[13]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -968,7 +1320,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[13]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -981,7 +1333,7 @@ func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{13}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *RemoveMemberResponse) GetRecord() *v1.Record {
@@ -1015,7 +1367,7 @@ type SetChapterRequest struct {
 
 func (x *SetChapterRequest) Reset() {
 	*x = SetChapterRequest{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[14]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1027,7 +1379,7 @@ func (x *SetChapterRequest) String() string {
 func (*SetChapterRequest) ProtoMessage() {}
 
 func (x *SetChapterRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[14]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1040,7 +1392,7 @@ func (x *SetChapterRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetChapterRequest.ProtoReflect.Descriptor instead.
 func (*SetChapterRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{14}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SetChapterRequest) GetName() string {
@@ -1084,7 +1436,7 @@ type SetChapterResponse struct {
 
 func (x *SetChapterResponse) Reset() {
 	*x = SetChapterResponse{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[15]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1096,7 +1448,7 @@ func (x *SetChapterResponse) String() string {
 func (*SetChapterResponse) ProtoMessage() {}
 
 func (x *SetChapterResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[15]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1109,7 +1461,7 @@ func (x *SetChapterResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetChapterResponse.ProtoReflect.Descriptor instead.
 func (*SetChapterResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{15}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *SetChapterResponse) GetRecord() *v1.Record {
@@ -1122,6 +1474,328 @@ func (x *SetChapterResponse) GetRecord() *v1.Record {
 func (x *SetChapterResponse) GetCampaign() *Campaign {
 	if x != nil {
 		return x.Campaign
+	}
+	return nil
+}
+
+// Request of GetRuleset.
+type GetRulesetRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name; its last part is digger, danger-world, danger-pool or die-drop.
+	Name          string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRulesetRequest) Reset() {
+	*x = GetRulesetRequest{}
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRulesetRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRulesetRequest) ProtoMessage() {}
+
+func (x *GetRulesetRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRulesetRequest.ProtoReflect.Descriptor instead.
+func (*GetRulesetRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *GetRulesetRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+// Response of GetRuleset.
+type GetRulesetResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The ruleset.
+	Ruleset       *Ruleset `protobuf:"bytes,1,opt,name=ruleset,proto3" json:"ruleset,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetRulesetResponse) Reset() {
+	*x = GetRulesetResponse{}
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetRulesetResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetRulesetResponse) ProtoMessage() {}
+
+func (x *GetRulesetResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetRulesetResponse.ProtoReflect.Descriptor instead.
+func (*GetRulesetResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *GetRulesetResponse) GetRuleset() *Ruleset {
+	if x != nil {
+		return x.Ruleset
+	}
+	return nil
+}
+
+// Request of ListRulesets.
+type ListRulesetsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The campaign.
+	Parent        string `protobuf:"bytes,1,opt,name=parent,proto3" json:"parent,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRulesetsRequest) Reset() {
+	*x = ListRulesetsRequest{}
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRulesetsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRulesetsRequest) ProtoMessage() {}
+
+func (x *ListRulesetsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRulesetsRequest.ProtoReflect.Descriptor instead.
+func (*ListRulesetsRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *ListRulesetsRequest) GetParent() string {
+	if x != nil {
+		return x.Parent
+	}
+	return ""
+}
+
+// Response of ListRulesets.
+type ListRulesetsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One for each rule system.
+	Rulesets      []*Ruleset `protobuf:"bytes,1,rep,name=rulesets,proto3" json:"rulesets,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRulesetsResponse) Reset() {
+	*x = ListRulesetsResponse{}
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[22]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRulesetsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRulesetsResponse) ProtoMessage() {}
+
+func (x *ListRulesetsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[22]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRulesetsResponse.ProtoReflect.Descriptor instead.
+func (*ListRulesetsResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{22}
+}
+
+func (x *ListRulesetsResponse) GetRulesets() []*Ruleset {
+	if x != nil {
+		return x.Rulesets
+	}
+	return nil
+}
+
+// Request of OverrideRuleset.
+type OverrideRulesetRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name of the ruleset.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Values by parameter, for example {"dp.cp_per_dp": 4, "challenge.tn": {"1": 8, "2": 10, "3": 12, "4": 14}}.
+	// At most 200.
+	Set *structpb.Struct `protobuf:"bytes,2,opt,name=set,proto3" json:"set,omitempty"`
+	// Parameters that shall have their shipped value again; of those that are not overridden nothing changes. At most 200.
+	Clear []string `protobuf:"bytes,3,rep,name=clear,proto3" json:"clear,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
+	// 1 to 128 printable ASCII characters; see the service comment.
+	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OverrideRulesetRequest) Reset() {
+	*x = OverrideRulesetRequest{}
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OverrideRulesetRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OverrideRulesetRequest) ProtoMessage() {}
+
+func (x *OverrideRulesetRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OverrideRulesetRequest.ProtoReflect.Descriptor instead.
+func (*OverrideRulesetRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *OverrideRulesetRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *OverrideRulesetRequest) GetSet() *structpb.Struct {
+	if x != nil {
+		return x.Set
+	}
+	return nil
+}
+
+func (x *OverrideRulesetRequest) GetClear() []string {
+	if x != nil {
+		return x.Clear
+	}
+	return nil
+}
+
+func (x *OverrideRulesetRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *OverrideRulesetRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// Response of OverrideRuleset.
+type OverrideRulesetResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where the command was journaled.
+	Record *v1.Record `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
+	// The ruleset after it.
+	Ruleset       *Ruleset `protobuf:"bytes,2,opt,name=ruleset,proto3" json:"ruleset,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OverrideRulesetResponse) Reset() {
+	*x = OverrideRulesetResponse{}
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OverrideRulesetResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OverrideRulesetResponse) ProtoMessage() {}
+
+func (x *OverrideRulesetResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OverrideRulesetResponse.ProtoReflect.Descriptor instead.
+func (*OverrideRulesetResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *OverrideRulesetResponse) GetRecord() *v1.Record {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+func (x *OverrideRulesetResponse) GetRuleset() *Ruleset {
+	if x != nil {
+		return x.Ruleset
 	}
 	return nil
 }
@@ -1139,7 +1813,7 @@ type WatchCampaignRequest struct {
 
 func (x *WatchCampaignRequest) Reset() {
 	*x = WatchCampaignRequest{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[16]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1151,7 +1825,7 @@ func (x *WatchCampaignRequest) String() string {
 func (*WatchCampaignRequest) ProtoMessage() {}
 
 func (x *WatchCampaignRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[16]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1164,7 +1838,7 @@ func (x *WatchCampaignRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCampaignRequest.ProtoReflect.Descriptor instead.
 func (*WatchCampaignRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{16}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *WatchCampaignRequest) GetName() string {
@@ -1194,7 +1868,7 @@ type WatchCampaignResponse struct {
 
 func (x *WatchCampaignResponse) Reset() {
 	*x = WatchCampaignResponse{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[17]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1206,7 +1880,7 @@ func (x *WatchCampaignResponse) String() string {
 func (*WatchCampaignResponse) ProtoMessage() {}
 
 func (x *WatchCampaignResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[17]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1219,7 +1893,7 @@ func (x *WatchCampaignResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchCampaignResponse.ProtoReflect.Descriptor instead.
 func (*WatchCampaignResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{17}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *WatchCampaignResponse) GetRecord() *v1.Record {
@@ -1257,7 +1931,7 @@ type CreatePartyRequest struct {
 
 func (x *CreatePartyRequest) Reset() {
 	*x = CreatePartyRequest{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[18]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1269,7 +1943,7 @@ func (x *CreatePartyRequest) String() string {
 func (*CreatePartyRequest) ProtoMessage() {}
 
 func (x *CreatePartyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[18]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1282,7 +1956,7 @@ func (x *CreatePartyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreatePartyRequest.ProtoReflect.Descriptor instead.
 func (*CreatePartyRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{18}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *CreatePartyRequest) GetParent() string {
@@ -1340,7 +2014,7 @@ type CreatePartyResponse struct {
 
 func (x *CreatePartyResponse) Reset() {
 	*x = CreatePartyResponse{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[19]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1352,7 +2026,7 @@ func (x *CreatePartyResponse) String() string {
 func (*CreatePartyResponse) ProtoMessage() {}
 
 func (x *CreatePartyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[19]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1365,7 +2039,7 @@ func (x *CreatePartyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreatePartyResponse.ProtoReflect.Descriptor instead.
 func (*CreatePartyResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{19}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CreatePartyResponse) GetRecord() *v1.Record {
@@ -1393,7 +2067,7 @@ type GetPartyRequest struct {
 
 func (x *GetPartyRequest) Reset() {
 	*x = GetPartyRequest{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[20]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1405,7 +2079,7 @@ func (x *GetPartyRequest) String() string {
 func (*GetPartyRequest) ProtoMessage() {}
 
 func (x *GetPartyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[20]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1418,7 +2092,7 @@ func (x *GetPartyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPartyRequest.ProtoReflect.Descriptor instead.
 func (*GetPartyRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{20}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *GetPartyRequest) GetName() string {
@@ -1439,7 +2113,7 @@ type GetPartyResponse struct {
 
 func (x *GetPartyResponse) Reset() {
 	*x = GetPartyResponse{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[21]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1451,7 +2125,7 @@ func (x *GetPartyResponse) String() string {
 func (*GetPartyResponse) ProtoMessage() {}
 
 func (x *GetPartyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[21]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1464,7 +2138,7 @@ func (x *GetPartyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetPartyResponse.ProtoReflect.Descriptor instead.
 func (*GetPartyResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{21}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetPartyResponse) GetParty() *Party {
@@ -1489,7 +2163,7 @@ type ListPartiesRequest struct {
 
 func (x *ListPartiesRequest) Reset() {
 	*x = ListPartiesRequest{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[22]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1501,7 +2175,7 @@ func (x *ListPartiesRequest) String() string {
 func (*ListPartiesRequest) ProtoMessage() {}
 
 func (x *ListPartiesRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[22]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1514,7 +2188,7 @@ func (x *ListPartiesRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPartiesRequest.ProtoReflect.Descriptor instead.
 func (*ListPartiesRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{22}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *ListPartiesRequest) GetParent() string {
@@ -1551,7 +2225,7 @@ type ListPartiesResponse struct {
 
 func (x *ListPartiesResponse) Reset() {
 	*x = ListPartiesResponse{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[23]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1563,7 +2237,7 @@ func (x *ListPartiesResponse) String() string {
 func (*ListPartiesResponse) ProtoMessage() {}
 
 func (x *ListPartiesResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[23]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1576,7 +2250,7 @@ func (x *ListPartiesResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListPartiesResponse.ProtoReflect.Descriptor instead.
 func (*ListPartiesResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{23}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListPartiesResponse) GetParties() []*Party {
@@ -1610,7 +2284,7 @@ type JoinPartyRequest struct {
 
 func (x *JoinPartyRequest) Reset() {
 	*x = JoinPartyRequest{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[24]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1622,7 +2296,7 @@ func (x *JoinPartyRequest) String() string {
 func (*JoinPartyRequest) ProtoMessage() {}
 
 func (x *JoinPartyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[24]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1635,7 +2309,7 @@ func (x *JoinPartyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinPartyRequest.ProtoReflect.Descriptor instead.
 func (*JoinPartyRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{24}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *JoinPartyRequest) GetName() string {
@@ -1679,7 +2353,7 @@ type JoinPartyResponse struct {
 
 func (x *JoinPartyResponse) Reset() {
 	*x = JoinPartyResponse{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[25]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1691,7 +2365,7 @@ func (x *JoinPartyResponse) String() string {
 func (*JoinPartyResponse) ProtoMessage() {}
 
 func (x *JoinPartyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[25]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1704,7 +2378,7 @@ func (x *JoinPartyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use JoinPartyResponse.ProtoReflect.Descriptor instead.
 func (*JoinPartyResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{25}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *JoinPartyResponse) GetRecord() *v1.Record {
@@ -1738,7 +2412,7 @@ type LeavePartyRequest struct {
 
 func (x *LeavePartyRequest) Reset() {
 	*x = LeavePartyRequest{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[26]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1750,7 +2424,7 @@ func (x *LeavePartyRequest) String() string {
 func (*LeavePartyRequest) ProtoMessage() {}
 
 func (x *LeavePartyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[26]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1763,7 +2437,7 @@ func (x *LeavePartyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeavePartyRequest.ProtoReflect.Descriptor instead.
 func (*LeavePartyRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{26}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *LeavePartyRequest) GetName() string {
@@ -1807,7 +2481,7 @@ type LeavePartyResponse struct {
 
 func (x *LeavePartyResponse) Reset() {
 	*x = LeavePartyResponse{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[27]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1819,7 +2493,7 @@ func (x *LeavePartyResponse) String() string {
 func (*LeavePartyResponse) ProtoMessage() {}
 
 func (x *LeavePartyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[27]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1832,7 +2506,7 @@ func (x *LeavePartyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeavePartyResponse.ProtoReflect.Descriptor instead.
 func (*LeavePartyResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{27}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *LeavePartyResponse) GetRecord() *v1.Record {
@@ -1870,7 +2544,7 @@ type PromoteMemberRequest struct {
 
 func (x *PromoteMemberRequest) Reset() {
 	*x = PromoteMemberRequest{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[28]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1882,7 +2556,7 @@ func (x *PromoteMemberRequest) String() string {
 func (*PromoteMemberRequest) ProtoMessage() {}
 
 func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[28]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1895,7 +2569,7 @@ func (x *PromoteMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberRequest.ProtoReflect.Descriptor instead.
 func (*PromoteMemberRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{28}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *PromoteMemberRequest) GetName() string {
@@ -1953,7 +2627,7 @@ type PromoteMemberResponse struct {
 
 func (x *PromoteMemberResponse) Reset() {
 	*x = PromoteMemberResponse{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[29]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1965,7 +2639,7 @@ func (x *PromoteMemberResponse) String() string {
 func (*PromoteMemberResponse) ProtoMessage() {}
 
 func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[29]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1978,7 +2652,7 @@ func (x *PromoteMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteMemberResponse.ProtoReflect.Descriptor instead.
 func (*PromoteMemberResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{29}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *PromoteMemberResponse) GetRecord() *v1.Record {
@@ -2012,7 +2686,7 @@ type ResetPartyRequest struct {
 
 func (x *ResetPartyRequest) Reset() {
 	*x = ResetPartyRequest{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[30]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2024,7 +2698,7 @@ func (x *ResetPartyRequest) String() string {
 func (*ResetPartyRequest) ProtoMessage() {}
 
 func (x *ResetPartyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[30]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2037,7 +2711,7 @@ func (x *ResetPartyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetPartyRequest.ProtoReflect.Descriptor instead.
 func (*ResetPartyRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{30}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ResetPartyRequest) GetParent() string {
@@ -2081,7 +2755,7 @@ type ResetPartyResponse struct {
 
 func (x *ResetPartyResponse) Reset() {
 	*x = ResetPartyResponse{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[31]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2093,7 +2767,7 @@ func (x *ResetPartyResponse) String() string {
 func (*ResetPartyResponse) ProtoMessage() {}
 
 func (x *ResetPartyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[31]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2106,7 +2780,7 @@ func (x *ResetPartyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ResetPartyResponse.ProtoReflect.Descriptor instead.
 func (*ResetPartyResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{31}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *ResetPartyResponse) GetRecord() *v1.Record {
@@ -2119,6 +2793,463 @@ func (x *ResetPartyResponse) GetRecord() *v1.Record {
 func (x *ResetPartyResponse) GetCampaign() *Campaign {
 	if x != nil {
 		return x.Campaign
+	}
+	return nil
+}
+
+// Request is a note in which a player asks the GMs of the campaign (DIG-CMD-19).
+type Request struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name; its last part is the number of the note, from 1 in order of filing.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Resource name of the character whose player asks.
+	Character string `protobuf:"bytes,2,opt,name=character,proto3" json:"character,omitempty"`
+	// What they ask.
+	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	// True until a GM closes it.
+	Open          bool `protobuf:"varint,4,opt,name=open,proto3" json:"open,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Request) Reset() {
+	*x = Request{}
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[41]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Request) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Request) ProtoMessage() {}
+
+func (x *Request) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[41]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Request.ProtoReflect.Descriptor instead.
+func (*Request) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{41}
+}
+
+func (x *Request) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *Request) GetCharacter() string {
+	if x != nil {
+		return x.Character
+	}
+	return ""
+}
+
+func (x *Request) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *Request) GetOpen() bool {
+	if x != nil {
+		return x.Open
+	}
+	return false
+}
+
+// Request of FileRequest.
+type FileRequestRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The campaign.
+	Parent string `protobuf:"bytes,1,opt,name=parent,proto3" json:"parent,omitempty"`
+	// The acting character, who is in a party.
+	Character string `protobuf:"bytes,2,opt,name=character,proto3" json:"character,omitempty"`
+	// What to ask. 1 to 2000 characters.
+	Text string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
+	// 1 to 128 printable ASCII characters; see the service comment.
+	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FileRequestRequest) Reset() {
+	*x = FileRequestRequest{}
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[42]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileRequestRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileRequestRequest) ProtoMessage() {}
+
+func (x *FileRequestRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[42]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FileRequestRequest.ProtoReflect.Descriptor instead.
+func (*FileRequestRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{42}
+}
+
+func (x *FileRequestRequest) GetParent() string {
+	if x != nil {
+		return x.Parent
+	}
+	return ""
+}
+
+func (x *FileRequestRequest) GetCharacter() string {
+	if x != nil {
+		return x.Character
+	}
+	return ""
+}
+
+func (x *FileRequestRequest) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *FileRequestRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *FileRequestRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// Response of FileRequest.
+type FileRequestResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where the command was journaled.
+	Record *v1.Record `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
+	// The note.
+	Request       *Request `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *FileRequestResponse) Reset() {
+	*x = FileRequestResponse{}
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *FileRequestResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*FileRequestResponse) ProtoMessage() {}
+
+func (x *FileRequestResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use FileRequestResponse.ProtoReflect.Descriptor instead.
+func (*FileRequestResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *FileRequestResponse) GetRecord() *v1.Record {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+func (x *FileRequestResponse) GetRequest() *Request {
+	if x != nil {
+		return x.Request
+	}
+	return nil
+}
+
+// Request of ListRequests.
+type ListRequestsRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The campaign.
+	Parent string `protobuf:"bytes,1,opt,name=parent,proto3" json:"parent,omitempty"`
+	// At most this many, 0 means 50, more than 500 means 500.
+	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
+	// Token of the next page, with the other fields unchanged.
+	PageToken string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
+	// True to list closed ones, too.
+	ShowClosed    bool `protobuf:"varint,4,opt,name=show_closed,json=showClosed,proto3" json:"show_closed,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRequestsRequest) Reset() {
+	*x = ListRequestsRequest{}
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[44]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRequestsRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRequestsRequest) ProtoMessage() {}
+
+func (x *ListRequestsRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[44]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRequestsRequest.ProtoReflect.Descriptor instead.
+func (*ListRequestsRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{44}
+}
+
+func (x *ListRequestsRequest) GetParent() string {
+	if x != nil {
+		return x.Parent
+	}
+	return ""
+}
+
+func (x *ListRequestsRequest) GetPageSize() int32 {
+	if x != nil {
+		return x.PageSize
+	}
+	return 0
+}
+
+func (x *ListRequestsRequest) GetPageToken() string {
+	if x != nil {
+		return x.PageToken
+	}
+	return ""
+}
+
+func (x *ListRequestsRequest) GetShowClosed() bool {
+	if x != nil {
+		return x.ShowClosed
+	}
+	return false
+}
+
+// Response of ListRequests.
+type ListRequestsResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// One page of notes.
+	Requests []*Request `protobuf:"bytes,1,rep,name=requests,proto3" json:"requests,omitempty"`
+	// Empty on the last page.
+	NextPageToken string `protobuf:"bytes,2,opt,name=next_page_token,json=nextPageToken,proto3" json:"next_page_token,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ListRequestsResponse) Reset() {
+	*x = ListRequestsResponse{}
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[45]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ListRequestsResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ListRequestsResponse) ProtoMessage() {}
+
+func (x *ListRequestsResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[45]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ListRequestsResponse.ProtoReflect.Descriptor instead.
+func (*ListRequestsResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{45}
+}
+
+func (x *ListRequestsResponse) GetRequests() []*Request {
+	if x != nil {
+		return x.Requests
+	}
+	return nil
+}
+
+func (x *ListRequestsResponse) GetNextPageToken() string {
+	if x != nil {
+		return x.NextPageToken
+	}
+	return ""
+}
+
+// Request of CloseRequest.
+type CloseRequestRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name of the note.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
+	// 1 to 128 printable ASCII characters; see the service comment.
+	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CloseRequestRequest) Reset() {
+	*x = CloseRequestRequest{}
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CloseRequestRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CloseRequestRequest) ProtoMessage() {}
+
+func (x *CloseRequestRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CloseRequestRequest.ProtoReflect.Descriptor instead.
+func (*CloseRequestRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *CloseRequestRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CloseRequestRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *CloseRequestRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// Response of CloseRequest.
+type CloseRequestResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where the command was journaled.
+	Record *v1.Record `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
+	// The note, closed.
+	Request       *Request `protobuf:"bytes,2,opt,name=request,proto3" json:"request,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CloseRequestResponse) Reset() {
+	*x = CloseRequestResponse{}
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CloseRequestResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CloseRequestResponse) ProtoMessage() {}
+
+func (x *CloseRequestResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CloseRequestResponse.ProtoReflect.Descriptor instead.
+func (*CloseRequestResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *CloseRequestResponse) GetRecord() *v1.Record {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+func (x *CloseRequestResponse) GetRequest() *Request {
+	if x != nil {
+		return x.Request
 	}
 	return nil
 }
@@ -2140,6 +3271,9 @@ type CampaignEvent struct {
 	//	*CampaignEvent_PartyPromoted
 	//	*CampaignEvent_RosterLeased
 	//	*CampaignEvent_RosterReturned
+	//	*CampaignEvent_RequestFiled
+	//	*CampaignEvent_RequestClosed
+	//	*CampaignEvent_RulesetOverridden
 	Event         isCampaignEvent_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2147,7 +3281,7 @@ type CampaignEvent struct {
 
 func (x *CampaignEvent) Reset() {
 	*x = CampaignEvent{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[32]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2159,7 +3293,7 @@ func (x *CampaignEvent) String() string {
 func (*CampaignEvent) ProtoMessage() {}
 
 func (x *CampaignEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[32]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2172,7 +3306,7 @@ func (x *CampaignEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CampaignEvent.ProtoReflect.Descriptor instead.
 func (*CampaignEvent) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{32}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *CampaignEvent) GetEvent() isCampaignEvent_Event {
@@ -2272,6 +3406,33 @@ func (x *CampaignEvent) GetRosterReturned() *RosterReturned {
 	return nil
 }
 
+func (x *CampaignEvent) GetRequestFiled() *RequestFiled {
+	if x != nil {
+		if x, ok := x.Event.(*CampaignEvent_RequestFiled); ok {
+			return x.RequestFiled
+		}
+	}
+	return nil
+}
+
+func (x *CampaignEvent) GetRequestClosed() *RequestClosed {
+	if x != nil {
+		if x, ok := x.Event.(*CampaignEvent_RequestClosed); ok {
+			return x.RequestClosed
+		}
+	}
+	return nil
+}
+
+func (x *CampaignEvent) GetRulesetOverridden() *RulesetOverridden {
+	if x != nil {
+		if x, ok := x.Event.(*CampaignEvent_RulesetOverridden); ok {
+			return x.RulesetOverridden
+		}
+	}
+	return nil
+}
+
 type isCampaignEvent_Event interface {
 	isCampaignEvent_Event()
 }
@@ -2326,6 +3487,21 @@ type CampaignEvent_RosterReturned struct {
 	RosterReturned *RosterReturned `protobuf:"bytes,10,opt,name=roster_returned,json=rosterReturned,proto3,oneof"`
 }
 
+type CampaignEvent_RequestFiled struct {
+	// Somebody asked the GMs.
+	RequestFiled *RequestFiled `protobuf:"bytes,11,opt,name=request_filed,json=requestFiled,proto3,oneof"`
+}
+
+type CampaignEvent_RequestClosed struct {
+	// A GM closed a note.
+	RequestClosed *RequestClosed `protobuf:"bytes,12,opt,name=request_closed,json=requestClosed,proto3,oneof"`
+}
+
+type CampaignEvent_RulesetOverridden struct {
+	// Parameters of a rule system were overridden, or are no longer.
+	RulesetOverridden *RulesetOverridden `protobuf:"bytes,13,opt,name=ruleset_overridden,json=rulesetOverridden,proto3,oneof"`
+}
+
 func (*CampaignEvent_Created) isCampaignEvent_Event() {}
 
 func (*CampaignEvent_MemberSet) isCampaignEvent_Event() {}
@@ -2346,6 +3522,12 @@ func (*CampaignEvent_RosterLeased) isCampaignEvent_Event() {}
 
 func (*CampaignEvent_RosterReturned) isCampaignEvent_Event() {}
 
+func (*CampaignEvent_RequestFiled) isCampaignEvent_Event() {}
+
+func (*CampaignEvent_RequestClosed) isCampaignEvent_Event() {}
+
+func (*CampaignEvent_RulesetOverridden) isCampaignEvent_Event() {}
+
 // CampaignCreated opens a campaign.
 type CampaignCreated struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2361,7 +3543,7 @@ type CampaignCreated struct {
 
 func (x *CampaignCreated) Reset() {
 	*x = CampaignCreated{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[33]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2373,7 +3555,7 @@ func (x *CampaignCreated) String() string {
 func (*CampaignCreated) ProtoMessage() {}
 
 func (x *CampaignCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[33]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2386,7 +3568,7 @@ func (x *CampaignCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CampaignCreated.ProtoReflect.Descriptor instead.
 func (*CampaignCreated) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{33}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *CampaignCreated) GetTitle() string {
@@ -2421,7 +3603,7 @@ type MemberSet struct {
 
 func (x *MemberSet) Reset() {
 	*x = MemberSet{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[34]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2433,7 +3615,7 @@ func (x *MemberSet) String() string {
 func (*MemberSet) ProtoMessage() {}
 
 func (x *MemberSet) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[34]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2446,7 +3628,7 @@ func (x *MemberSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberSet.ProtoReflect.Descriptor instead.
 func (*MemberSet) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{34}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *MemberSet) GetMember() *CampaignMember {
@@ -2467,7 +3649,7 @@ type MemberRemoved struct {
 
 func (x *MemberRemoved) Reset() {
 	*x = MemberRemoved{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[35]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2479,7 +3661,7 @@ func (x *MemberRemoved) String() string {
 func (*MemberRemoved) ProtoMessage() {}
 
 func (x *MemberRemoved) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[35]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2492,7 +3674,7 @@ func (x *MemberRemoved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberRemoved.ProtoReflect.Descriptor instead.
 func (*MemberRemoved) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{35}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *MemberRemoved) GetSubject() string {
@@ -2513,7 +3695,7 @@ type ChapterSet struct {
 
 func (x *ChapterSet) Reset() {
 	*x = ChapterSet{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[36]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2525,7 +3707,7 @@ func (x *ChapterSet) String() string {
 func (*ChapterSet) ProtoMessage() {}
 
 func (x *ChapterSet) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[36]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2538,12 +3720,94 @@ func (x *ChapterSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChapterSet.ProtoReflect.Descriptor instead.
 func (*ChapterSet) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{36}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *ChapterSet) GetChapter() int32 {
 	if x != nil {
 		return x.Chapter
+	}
+	return 0
+}
+
+// RulesetOverridden changes what the campaign overrides.
+type RulesetOverridden struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The system: digger, danger-world, danger-pool or die-drop.
+	System string `protobuf:"bytes,1,opt,name=system,proto3" json:"system,omitempty"`
+	// Values by parameter.
+	Set *structpb.Struct `protobuf:"bytes,2,opt,name=set,proto3" json:"set,omitempty"`
+	// Parameters that are overridden no longer.
+	Cleared []string `protobuf:"bytes,3,rep,name=cleared,proto3" json:"cleared,omitempty"`
+	// Subject who gave the command.
+	Actor string `protobuf:"bytes,4,opt,name=actor,proto3" json:"actor,omitempty"`
+	// Number of this record.
+	Seq           int32 `protobuf:"varint,5,opt,name=seq,proto3" json:"seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RulesetOverridden) Reset() {
+	*x = RulesetOverridden{}
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[53]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RulesetOverridden) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RulesetOverridden) ProtoMessage() {}
+
+func (x *RulesetOverridden) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[53]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RulesetOverridden.ProtoReflect.Descriptor instead.
+func (*RulesetOverridden) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{53}
+}
+
+func (x *RulesetOverridden) GetSystem() string {
+	if x != nil {
+		return x.System
+	}
+	return ""
+}
+
+func (x *RulesetOverridden) GetSet() *structpb.Struct {
+	if x != nil {
+		return x.Set
+	}
+	return nil
+}
+
+func (x *RulesetOverridden) GetCleared() []string {
+	if x != nil {
+		return x.Cleared
+	}
+	return nil
+}
+
+func (x *RulesetOverridden) GetActor() string {
+	if x != nil {
+		return x.Actor
+	}
+	return ""
+}
+
+func (x *RulesetOverridden) GetSeq() int32 {
+	if x != nil {
+		return x.Seq
 	}
 	return 0
 }
@@ -2563,7 +3827,7 @@ type PartyCreated struct {
 
 func (x *PartyCreated) Reset() {
 	*x = PartyCreated{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[37]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2575,7 +3839,7 @@ func (x *PartyCreated) String() string {
 func (*PartyCreated) ProtoMessage() {}
 
 func (x *PartyCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[37]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2588,7 +3852,7 @@ func (x *PartyCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartyCreated.ProtoReflect.Descriptor instead.
 func (*PartyCreated) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{37}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *PartyCreated) GetParty() string {
@@ -2625,7 +3889,7 @@ type PartyJoined struct {
 
 func (x *PartyJoined) Reset() {
 	*x = PartyJoined{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[38]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2637,7 +3901,7 @@ func (x *PartyJoined) String() string {
 func (*PartyJoined) ProtoMessage() {}
 
 func (x *PartyJoined) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[38]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2650,7 +3914,7 @@ func (x *PartyJoined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartyJoined.ProtoReflect.Descriptor instead.
 func (*PartyJoined) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{38}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *PartyJoined) GetParty() string {
@@ -2680,7 +3944,7 @@ type PartyLeft struct {
 
 func (x *PartyLeft) Reset() {
 	*x = PartyLeft{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[39]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2692,7 +3956,7 @@ func (x *PartyLeft) String() string {
 func (*PartyLeft) ProtoMessage() {}
 
 func (x *PartyLeft) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[39]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2705,7 +3969,7 @@ func (x *PartyLeft) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartyLeft.ProtoReflect.Descriptor instead.
 func (*PartyLeft) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{39}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *PartyLeft) GetParty() string {
@@ -2735,7 +3999,7 @@ type PartyPromoted struct {
 
 func (x *PartyPromoted) Reset() {
 	*x = PartyPromoted{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[40]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2747,7 +4011,7 @@ func (x *PartyPromoted) String() string {
 func (*PartyPromoted) ProtoMessage() {}
 
 func (x *PartyPromoted) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[40]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2760,7 +4024,7 @@ func (x *PartyPromoted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PartyPromoted.ProtoReflect.Descriptor instead.
 func (*PartyPromoted) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{40}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *PartyPromoted) GetParty() string {
@@ -2790,7 +4054,7 @@ type RosterLeased struct {
 
 func (x *RosterLeased) Reset() {
 	*x = RosterLeased{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[41]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2802,7 +4066,7 @@ func (x *RosterLeased) String() string {
 func (*RosterLeased) ProtoMessage() {}
 
 func (x *RosterLeased) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[41]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2815,7 +4079,7 @@ func (x *RosterLeased) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RosterLeased.ProtoReflect.Descriptor instead.
 func (*RosterLeased) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{41}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *RosterLeased) GetParty() string {
@@ -2851,7 +4115,7 @@ type RosterReturned struct {
 
 func (x *RosterReturned) Reset() {
 	*x = RosterReturned{}
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[42]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2863,7 +4127,7 @@ func (x *RosterReturned) String() string {
 func (*RosterReturned) ProtoMessage() {}
 
 func (x *RosterReturned) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[42]
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2876,7 +4140,7 @@ func (x *RosterReturned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RosterReturned.ProtoReflect.Descriptor instead.
 func (*RosterReturned) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{42}
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *RosterReturned) GetParty() string {
@@ -2914,11 +4178,112 @@ func (x *RosterReturned) GetEnded() bool {
 	return false
 }
 
+// RequestFiled adds an open note to the GMs; its number is the next one.
+type RequestFiled struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name of the character whose player asks.
+	Character string `protobuf:"bytes,1,opt,name=character,proto3" json:"character,omitempty"`
+	// What they ask.
+	Text          string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequestFiled) Reset() {
+	*x = RequestFiled{}
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[60]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequestFiled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequestFiled) ProtoMessage() {}
+
+func (x *RequestFiled) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[60]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequestFiled.ProtoReflect.Descriptor instead.
+func (*RequestFiled) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{60}
+}
+
+func (x *RequestFiled) GetCharacter() string {
+	if x != nil {
+		return x.Character
+	}
+	return ""
+}
+
+func (x *RequestFiled) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// RequestClosed ends a note to the GMs.
+type RequestClosed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its number, from 1.
+	Number        int32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RequestClosed) Reset() {
+	*x = RequestClosed{}
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[61]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RequestClosed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RequestClosed) ProtoMessage() {}
+
+func (x *RequestClosed) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_campaign_proto_msgTypes[61]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RequestClosed.ProtoReflect.Descriptor instead.
+func (*RequestClosed) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_campaign_proto_rawDescGZIP(), []int{61}
+}
+
+func (x *RequestClosed) GetNumber() int32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
 var File_wayfarer_party_v1_campaign_proto protoreflect.FileDescriptor
 
 const file_wayfarer_party_v1_campaign_proto_rawDesc = "" +
 	"\n" +
-	" wayfarer/party/v1/campaign.proto\x12\x11wayfarer.party.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dwayfarer/type/v1/record.proto\x1a\x1bwayfarer/type/v1/role.proto\"\xab\x02\n" +
+	" wayfarer/party/v1/campaign.proto\x12\x11wayfarer.party.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ewayfarer/type/v1/options.proto\x1a\x1dwayfarer/type/v1/record.proto\x1a\x1bwayfarer/type/v1/role.proto\"\xab\x02\n" +
 	"\bCampaign\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x18\n" +
@@ -2934,7 +4299,43 @@ const file_wayfarer_party_v1_campaign_proto_rawDesc = "" +
 	"\x04role\x18\x02 \x01(\x0e2\x16.wayfarer.type.v1.RoleB\r\xe0A\x02\xbaH\a\x82\x01\x04\x10\x01 \x00R\x04role\x12d\n" +
 	"\n" +
 	"characters\x18\x03 \x03(\tBD\xbaHA\x92\x01>\x10d\":r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\n" +
-	"characters\"\x8d\x03\n" +
+	"characters\"\x8c\x02\n" +
+	"\aRuleset\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12C\n" +
+	"\n" +
+	"parameters\x18\x02 \x03(\v2#.wayfarer.party.v1.RulesetParameterR\n" +
+	"parameters\x128\n" +
+	"\bdocument\x18\x03 \x01(\v2\x17.google.protobuf.StructB\x03\xe0A\x03R\bdocument\x12\x12\n" +
+	"\x04etag\x18\x04 \x01(\tR\x04etag\x12\x15\n" +
+	"\x03seq\x18\x05 \x01(\x05B\x03\xe0A\x03R\x03seq:>\xeaA;\n" +
+	"\x10wayfarer/Ruleset\x12'campaigns/{campaign}/rulesets/{ruleset}\"\xc4\x04\n" +
+	"\x10RulesetParameter\x12\x12\n" +
+	"\x04name\x18\x01 \x01(\tR\x04name\x12<\n" +
+	"\x04kind\x18\x02 \x01(\x0e2(.wayfarer.party.v1.RulesetParameter.KindR\x04kind\x12,\n" +
+	"\x05value\x18\x03 \x01(\v2\x16.google.protobuf.ValueR\x05value\x12;\n" +
+	"\rdefault_value\x18\x04 \x01(\v2\x16.google.protobuf.ValueR\fdefaultValue\x12\x15\n" +
+	"\x03min\x18\x05 \x01(\x01H\x00R\x03min\x88\x01\x01\x12\x15\n" +
+	"\x03max\x18\x06 \x01(\x01H\x01R\x03max\x88\x01\x01\x120\n" +
+	"\aoptions\x18\a \x03(\v2\x16.google.protobuf.ValueR\aoptions\x12\x1a\n" +
+	"\bnullable\x18\b \x01(\bR\bnullable\x12\x12\n" +
+	"\x04note\x18\t \x01(\tR\x04note\x12\x14\n" +
+	"\x05rules\x18\n" +
+	" \x03(\tR\x05rules\x12>\n" +
+	"\boverride\x18\v \x01(\v2\".wayfarer.party.v1.RulesetOverrideR\boverride\"}\n" +
+	"\x04Kind\x12\x14\n" +
+	"\x10KIND_UNSPECIFIED\x10\x00\x12\x10\n" +
+	"\fKIND_INTEGER\x10\x01\x12\x0f\n" +
+	"\vKIND_NUMBER\x10\x02\x12\x10\n" +
+	"\fKIND_BOOLEAN\x10\x03\x12\r\n" +
+	"\tKIND_ENUM\x10\x04\x12\r\n" +
+	"\tKIND_LIST\x10\x05\x12\f\n" +
+	"\bKIND_MAP\x10\x06B\x06\n" +
+	"\x04_minB\x06\n" +
+	"\x04_max\"W\n" +
+	"\x0fRulesetOverride\x12\x10\n" +
+	"\x03seq\x18\x01 \x01(\x05R\x03seq\x12\x14\n" +
+	"\x05actor\x18\x02 \x01(\tR\x05actor\x12\x1c\n" +
+	"\tparameter\x18\x03 \x01(\tR\tparameter\"\x8d\x03\n" +
 	"\x05Party\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12\x1b\n" +
 	"\x06leader\x18\x02 \x01(\tB\x03\xe0A\x03R\x06leader\x12=\n" +
@@ -3001,7 +4402,25 @@ const file_wayfarer_party_v1_campaign_proto_rawDesc = "" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\x7f\n" +
 	"\x12SetChapterResponse\x120\n" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x127\n" +
-	"\bcampaign\x18\x02 \x01(\v2\x1b.wayfarer.party.v1.CampaignR\bcampaign\"u\n" +
+	"\bcampaign\x18\x02 \x01(\v2\x1b.wayfarer.party.v1.CampaignR\bcampaign\"g\n" +
+	"\x11GetRulesetRequest\x12R\n" +
+	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/rulesets/[a-z0-9-]{1,63}$R\x04name\"J\n" +
+	"\x12GetRulesetResponse\x124\n" +
+	"\aruleset\x18\x01 \x01(\v2\x1a.wayfarer.party.v1.RulesetR\aruleset\"T\n" +
+	"\x13ListRulesetsRequest\x12=\n" +
+	"\x06parent\x18\x01 \x01(\tB%\xe0A\x02\xbaH\x1fr\x1d2\x1b^campaigns/[a-z0-9-]{1,63}$R\x06parent\"N\n" +
+	"\x14ListRulesetsResponse\x126\n" +
+	"\brulesets\x18\x01 \x03(\v2\x1a.wayfarer.party.v1.RulesetR\brulesets\"\x97\x02\n" +
+	"\x16OverrideRulesetRequest\x12R\n" +
+	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/rulesets/[a-z0-9-]{1,63}$R\x04name\x12)\n" +
+	"\x03set\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x03set\x12(\n" +
+	"\x05clear\x18\x03 \x03(\tB\x12\xbaH\x0f\x92\x01\f\x10\xc8\x01\"\ar\x05\x10\x01\x18\xc8\x01R\x05clear\x12\x1b\n" +
+	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
+	"\n" +
+	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\x81\x01\n" +
+	"\x17OverrideRulesetResponse\x120\n" +
+	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x124\n" +
+	"\aruleset\x18\x02 \x01(\v2\x1a.wayfarer.party.v1.RulesetR\aruleset\"u\n" +
 	"\x14WatchCampaignRequest\x129\n" +
 	"\x04name\x18\x01 \x01(\tB%\xe0A\x02\xbaH\x1fr\x1d2\x1b^campaigns/[a-z0-9-]{1,63}$R\x04name\x12\"\n" +
 	"\bfrom_seq\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\afromSeq\"\x83\x01\n" +
@@ -3068,7 +4487,41 @@ const file_wayfarer_party_v1_campaign_proto_rawDesc = "" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\x7f\n" +
 	"\x12ResetPartyResponse\x120\n" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x127\n" +
-	"\bcampaign\x18\x02 \x01(\v2\x1b.wayfarer.party.v1.CampaignR\bcampaign\"\xd1\x05\n" +
+	"\bcampaign\x18\x02 \x01(\v2\x1b.wayfarer.party.v1.CampaignR\bcampaign\"\xbf\x01\n" +
+	"\aRequest\x12\x17\n" +
+	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12%\n" +
+	"\tcharacter\x18\x02 \x01(\tB\a\xe0A\x03\xe8\xab\x19\x01R\tcharacter\x12\x1b\n" +
+	"\x04text\x18\x03 \x01(\tB\a\xe0A\x03\xe8\xab\x19\x01R\x04text\x12\x17\n" +
+	"\x04open\x18\x04 \x01(\bB\x03\xe0A\x03R\x04open:>\xeaA;\n" +
+	"\x10wayfarer/Request\x12'campaigns/{campaign}/requests/{request}\"\xac\x02\n" +
+	"\x12FileRequestRequest\x12=\n" +
+	"\x06parent\x18\x01 \x01(\tB%\xe0A\x02\xbaH\x1fr\x1d2\x1b^campaigns/[a-z0-9-]{1,63}$R\x06parent\x12^\n" +
+	"\tcharacter\x18\x02 \x01(\tB@\xe0A\x02\xbaH:r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x12!\n" +
+	"\x04text\x18\x03 \x01(\tB\r\xe0A\x02\xbaH\ar\x05\x10\x01\x18\xd0\x0fR\x04text\x12\x1b\n" +
+	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
+	"\n" +
+	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"}\n" +
+	"\x13FileRequestResponse\x120\n" +
+	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x124\n" +
+	"\arequest\x18\x02 \x01(\v2\x1a.wayfarer.party.v1.RequestR\arequest\"\xba\x01\n" +
+	"\x13ListRequestsRequest\x12=\n" +
+	"\x06parent\x18\x01 \x01(\tB%\xe0A\x02\xbaH\x1fr\x1d2\x1b^campaigns/[a-z0-9-]{1,63}$R\x06parent\x12$\n" +
+	"\tpage_size\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\bpageSize\x12\x1d\n" +
+	"\n" +
+	"page_token\x18\x03 \x01(\tR\tpageToken\x12\x1f\n" +
+	"\vshow_closed\x18\x04 \x01(\bR\n" +
+	"showClosed\"v\n" +
+	"\x14ListRequestsResponse\x126\n" +
+	"\brequests\x18\x01 \x03(\v2\x1a.wayfarer.party.v1.RequestR\brequests\x12&\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xba\x01\n" +
+	"\x13CloseRequestRequest\x12M\n" +
+	"\x04name\x18\x01 \x01(\tB9\xe0A\x02\xbaH3r12/^campaigns/[a-z0-9-]{1,63}/requests/[0-9]{1,9}$R\x04name\x12\x1b\n" +
+	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
+	"\n" +
+	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"~\n" +
+	"\x14CloseRequestResponse\x120\n" +
+	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x124\n" +
+	"\arequest\x18\x02 \x01(\v2\x1a.wayfarer.party.v1.RequestR\arequest\"\xbb\a\n" +
 	"\rCampaignEvent\x12>\n" +
 	"\acreated\x18\x01 \x01(\v2\".wayfarer.party.v1.CampaignCreatedH\x00R\acreated\x12=\n" +
 	"\n" +
@@ -3083,7 +4536,10 @@ const file_wayfarer_party_v1_campaign_proto_rawDesc = "" +
 	"\x0eparty_promoted\x18\b \x01(\v2 .wayfarer.party.v1.PartyPromotedH\x00R\rpartyPromoted\x12F\n" +
 	"\rroster_leased\x18\t \x01(\v2\x1f.wayfarer.party.v1.RosterLeasedH\x00R\frosterLeased\x12L\n" +
 	"\x0froster_returned\x18\n" +
-	" \x01(\v2!.wayfarer.party.v1.RosterReturnedH\x00R\x0erosterReturnedB\a\n" +
+	" \x01(\v2!.wayfarer.party.v1.RosterReturnedH\x00R\x0erosterReturned\x12F\n" +
+	"\rrequest_filed\x18\v \x01(\v2\x1f.wayfarer.party.v1.RequestFiledH\x00R\frequestFiled\x12I\n" +
+	"\x0erequest_closed\x18\f \x01(\v2 .wayfarer.party.v1.RequestClosedH\x00R\rrequestClosed\x12U\n" +
+	"\x12ruleset_overridden\x18\r \x01(\v2$.wayfarer.party.v1.RulesetOverriddenH\x00R\x11rulesetOverriddenB\a\n" +
 	"\x05event\"~\n" +
 	"\x0fCampaignCreated\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12\x18\n" +
@@ -3095,7 +4551,13 @@ const file_wayfarer_party_v1_campaign_proto_rawDesc = "" +
 	"\asubject\x18\x01 \x01(\tR\asubject\"&\n" +
 	"\n" +
 	"ChapterSet\x12\x18\n" +
-	"\achapter\x18\x01 \x01(\x05R\achapter\"v\n" +
+	"\achapter\x18\x01 \x01(\x05R\achapter\"\x98\x01\n" +
+	"\x11RulesetOverridden\x12\x16\n" +
+	"\x06system\x18\x01 \x01(\tR\x06system\x12)\n" +
+	"\x03set\x18\x02 \x01(\v2\x17.google.protobuf.StructR\x03set\x12\x18\n" +
+	"\acleared\x18\x03 \x03(\tR\acleared\x12\x14\n" +
+	"\x05actor\x18\x04 \x01(\tR\x05actor\x12\x10\n" +
+	"\x03seq\x18\x05 \x01(\x05R\x03seq\"v\n" +
 	"\fPartyCreated\x12\x14\n" +
 	"\x05party\x18\x01 \x01(\tR\x05party\x126\n" +
 	"\x06leader\x18\x02 \x01(\v2\x1e.wayfarer.party.v1.PartyMemberR\x06leader\x12\x18\n" +
@@ -3117,7 +4579,12 @@ const file_wayfarer_party_v1_campaign_proto_rawDesc = "" +
 	"\x06holder\x18\x02 \x01(\tR\x06holder\x12\x1c\n" +
 	"\tcharacter\x18\x03 \x01(\tR\tcharacter\x12\x16\n" +
 	"\x06leader\x18\x04 \x01(\tR\x06leader\x12\x14\n" +
-	"\x05ended\x18\x05 \x01(\bR\x05ended2\xf3\x0f\n" +
+	"\x05ended\x18\x05 \x01(\bR\x05ended\"L\n" +
+	"\fRequestFiled\x12\"\n" +
+	"\tcharacter\x18\x01 \x01(\tB\x04\xe8\xab\x19\x01R\tcharacter\x12\x18\n" +
+	"\x04text\x18\x02 \x01(\tB\x04\xe8\xab\x19\x01R\x04text\"'\n" +
+	"\rRequestClosed\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x05R\x06number2\xfd\x16\n" +
 	"\x0fCampaignService\x12\x89\x01\n" +
 	"\x0eCreateCampaign\x12(.wayfarer.party.v1.CreateCampaignRequest\x1a).wayfarer.party.v1.CreateCampaignResponse\"\"\x82\xd3\xe4\x93\x02\x1c:\x01*b\bcampaign\"\r/v1/campaigns\x12\x86\x01\n" +
 	"\vGetCampaign\x12%.wayfarer.party.v1.GetCampaignRequest\x1a&.wayfarer.party.v1.GetCampaignResponse\"(\x82\xd3\xe4\x93\x02\"b\bcampaign\x12\x16/v1/{name=campaigns/*}\x12y\n" +
@@ -3125,7 +4592,11 @@ const file_wayfarer_party_v1_campaign_proto_rawDesc = "" +
 	"\tSetMember\x12#.wayfarer.party.v1.SetMemberRequest\x1a$.wayfarer.party.v1.SetMemberResponse\"5\x82\xd3\xe4\x93\x02/:\x01*b\bcampaign\" /v1/{name=campaigns/*}:setMember\x12\x99\x01\n" +
 	"\fRemoveMember\x12&.wayfarer.party.v1.RemoveMemberRequest\x1a'.wayfarer.party.v1.RemoveMemberResponse\"8\x82\xd3\xe4\x93\x022:\x01*b\bcampaign\"#/v1/{name=campaigns/*}:removeMember\x12\x91\x01\n" +
 	"\n" +
-	"SetChapter\x12$.wayfarer.party.v1.SetChapterRequest\x1a%.wayfarer.party.v1.SetChapterResponse\"6\x82\xd3\xe4\x93\x020:\x01*b\bcampaign\"!/v1/{name=campaigns/*}:setChapter\x12\x8a\x01\n" +
+	"SetChapter\x12$.wayfarer.party.v1.SetChapterRequest\x1a%.wayfarer.party.v1.SetChapterResponse\"6\x82\xd3\xe4\x93\x020:\x01*b\bcampaign\"!/v1/{name=campaigns/*}:setChapter\x12\x8d\x01\n" +
+	"\n" +
+	"GetRuleset\x12$.wayfarer.party.v1.GetRulesetRequest\x1a%.wayfarer.party.v1.GetRulesetResponse\"2\x82\xd3\xe4\x93\x02,b\aruleset\x12!/v1/{name=campaigns/*/rulesets/*}\x12\x8a\x01\n" +
+	"\fListRulesets\x12&.wayfarer.party.v1.ListRulesetsRequest\x1a'.wayfarer.party.v1.ListRulesetsResponse\")\x82\xd3\xe4\x93\x02#\x12!/v1/{parent=campaigns/*}/rulesets\x12\xa8\x01\n" +
+	"\x0fOverrideRuleset\x12).wayfarer.party.v1.OverrideRulesetRequest\x1a*.wayfarer.party.v1.OverrideRulesetResponse\">\x82\xd3\xe4\x93\x028:\x01*b\aruleset\"*/v1/{name=campaigns/*/rulesets/*}:override\x12\x8a\x01\n" +
 	"\rWatchCampaign\x12'.wayfarer.party.v1.WatchCampaignRequest\x1a(.wayfarer.party.v1.WatchCampaignResponse\"$\x82\xd3\xe4\x93\x02\x1e\x12\x1c/v1/{name=campaigns/*}:watch0\x01\x12\x90\x01\n" +
 	"\vCreateParty\x12%.wayfarer.party.v1.CreatePartyRequest\x1a&.wayfarer.party.v1.CreatePartyResponse\"2\x82\xd3\xe4\x93\x02,:\x01*b\x05party\" /v1/{parent=campaigns/*}/parties\x12\x84\x01\n" +
 	"\bGetParty\x12\".wayfarer.party.v1.GetPartyRequest\x1a#.wayfarer.party.v1.GetPartyResponse\"/\x82\xd3\xe4\x93\x02)b\x05party\x12 /v1/{name=campaigns/*/parties/*}\x12\x86\x01\n" +
@@ -3135,7 +4606,10 @@ const file_wayfarer_party_v1_campaign_proto_rawDesc = "" +
 	"LeaveParty\x12$.wayfarer.party.v1.LeavePartyRequest\x1a%.wayfarer.party.v1.LeavePartyResponse\"8\x82\xd3\xe4\x93\x022:\x01*b\x05party\"&/v1/{name=campaigns/*/parties/*}:leave\x12\x9e\x01\n" +
 	"\rPromoteMember\x12'.wayfarer.party.v1.PromoteMemberRequest\x1a(.wayfarer.party.v1.PromoteMemberResponse\":\x82\xd3\xe4\x93\x024:\x01*b\x05party\"(/v1/{name=campaigns/*/parties/*}:promote\x12\x96\x01\n" +
 	"\n" +
-	"ResetParty\x12$.wayfarer.party.v1.ResetPartyRequest\x1a%.wayfarer.party.v1.ResetPartyResponse\";\x82\xd3\xe4\x93\x025:\x01*b\bcampaign\"&/v1/{parent=campaigns/*}/parties:resetBBZ@github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1;partyv1b\x06proto3"
+	"ResetParty\x12$.wayfarer.party.v1.ResetPartyRequest\x1a%.wayfarer.party.v1.ResetPartyResponse\";\x82\xd3\xe4\x93\x025:\x01*b\bcampaign\"&/v1/{parent=campaigns/*}/parties:reset\x12\x93\x01\n" +
+	"\vFileRequest\x12%.wayfarer.party.v1.FileRequestRequest\x1a&.wayfarer.party.v1.FileRequestResponse\"5\x82\xd3\xe4\x93\x02/:\x01*b\arequest\"!/v1/{parent=campaigns/*}/requests\x12\x8a\x01\n" +
+	"\fListRequests\x12&.wayfarer.party.v1.ListRequestsRequest\x1a'.wayfarer.party.v1.ListRequestsResponse\")\x82\xd3\xe4\x93\x02#\x12!/v1/{parent=campaigns/*}/requests\x12\x9c\x01\n" +
+	"\fCloseRequest\x12&.wayfarer.party.v1.CloseRequestRequest\x1a'.wayfarer.party.v1.CloseRequestResponse\";\x82\xd3\xe4\x93\x025:\x01*b\arequest\"'/v1/{name=campaigns/*/requests/*}:closeBBZ@github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1;partyv1b\x06proto3"
 
 var (
 	file_wayfarer_party_v1_campaign_proto_rawDescOnce sync.Once
@@ -3149,136 +4623,191 @@ func file_wayfarer_party_v1_campaign_proto_rawDescGZIP() []byte {
 	return file_wayfarer_party_v1_campaign_proto_rawDescData
 }
 
-var file_wayfarer_party_v1_campaign_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_wayfarer_party_v1_campaign_proto_msgTypes = make([]protoimpl.MessageInfo, 43)
+var file_wayfarer_party_v1_campaign_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_wayfarer_party_v1_campaign_proto_msgTypes = make([]protoimpl.MessageInfo, 62)
 var file_wayfarer_party_v1_campaign_proto_goTypes = []any{
-	(Party_State)(0),               // 0: wayfarer.party.v1.Party.State
-	(*Campaign)(nil),               // 1: wayfarer.party.v1.Campaign
-	(*CampaignMember)(nil),         // 2: wayfarer.party.v1.CampaignMember
-	(*Party)(nil),                  // 3: wayfarer.party.v1.Party
-	(*PartyMember)(nil),            // 4: wayfarer.party.v1.PartyMember
-	(*CreateCampaignRequest)(nil),  // 5: wayfarer.party.v1.CreateCampaignRequest
-	(*CreateCampaignResponse)(nil), // 6: wayfarer.party.v1.CreateCampaignResponse
-	(*GetCampaignRequest)(nil),     // 7: wayfarer.party.v1.GetCampaignRequest
-	(*GetCampaignResponse)(nil),    // 8: wayfarer.party.v1.GetCampaignResponse
-	(*ListCampaignsRequest)(nil),   // 9: wayfarer.party.v1.ListCampaignsRequest
-	(*ListCampaignsResponse)(nil),  // 10: wayfarer.party.v1.ListCampaignsResponse
-	(*SetMemberRequest)(nil),       // 11: wayfarer.party.v1.SetMemberRequest
-	(*SetMemberResponse)(nil),      // 12: wayfarer.party.v1.SetMemberResponse
-	(*RemoveMemberRequest)(nil),    // 13: wayfarer.party.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),   // 14: wayfarer.party.v1.RemoveMemberResponse
-	(*SetChapterRequest)(nil),      // 15: wayfarer.party.v1.SetChapterRequest
-	(*SetChapterResponse)(nil),     // 16: wayfarer.party.v1.SetChapterResponse
-	(*WatchCampaignRequest)(nil),   // 17: wayfarer.party.v1.WatchCampaignRequest
-	(*WatchCampaignResponse)(nil),  // 18: wayfarer.party.v1.WatchCampaignResponse
-	(*CreatePartyRequest)(nil),     // 19: wayfarer.party.v1.CreatePartyRequest
-	(*CreatePartyResponse)(nil),    // 20: wayfarer.party.v1.CreatePartyResponse
-	(*GetPartyRequest)(nil),        // 21: wayfarer.party.v1.GetPartyRequest
-	(*GetPartyResponse)(nil),       // 22: wayfarer.party.v1.GetPartyResponse
-	(*ListPartiesRequest)(nil),     // 23: wayfarer.party.v1.ListPartiesRequest
-	(*ListPartiesResponse)(nil),    // 24: wayfarer.party.v1.ListPartiesResponse
-	(*JoinPartyRequest)(nil),       // 25: wayfarer.party.v1.JoinPartyRequest
-	(*JoinPartyResponse)(nil),      // 26: wayfarer.party.v1.JoinPartyResponse
-	(*LeavePartyRequest)(nil),      // 27: wayfarer.party.v1.LeavePartyRequest
-	(*LeavePartyResponse)(nil),     // 28: wayfarer.party.v1.LeavePartyResponse
-	(*PromoteMemberRequest)(nil),   // 29: wayfarer.party.v1.PromoteMemberRequest
-	(*PromoteMemberResponse)(nil),  // 30: wayfarer.party.v1.PromoteMemberResponse
-	(*ResetPartyRequest)(nil),      // 31: wayfarer.party.v1.ResetPartyRequest
-	(*ResetPartyResponse)(nil),     // 32: wayfarer.party.v1.ResetPartyResponse
-	(*CampaignEvent)(nil),          // 33: wayfarer.party.v1.CampaignEvent
-	(*CampaignCreated)(nil),        // 34: wayfarer.party.v1.CampaignCreated
-	(*MemberSet)(nil),              // 35: wayfarer.party.v1.MemberSet
-	(*MemberRemoved)(nil),          // 36: wayfarer.party.v1.MemberRemoved
-	(*ChapterSet)(nil),             // 37: wayfarer.party.v1.ChapterSet
-	(*PartyCreated)(nil),           // 38: wayfarer.party.v1.PartyCreated
-	(*PartyJoined)(nil),            // 39: wayfarer.party.v1.PartyJoined
-	(*PartyLeft)(nil),              // 40: wayfarer.party.v1.PartyLeft
-	(*PartyPromoted)(nil),          // 41: wayfarer.party.v1.PartyPromoted
-	(*RosterLeased)(nil),           // 42: wayfarer.party.v1.RosterLeased
-	(*RosterReturned)(nil),         // 43: wayfarer.party.v1.RosterReturned
-	(*timestamppb.Timestamp)(nil),  // 44: google.protobuf.Timestamp
-	(v1.Role)(0),                   // 45: wayfarer.type.v1.Role
-	(*v1.Record)(nil),              // 46: wayfarer.type.v1.Record
+	(RulesetParameter_Kind)(0),      // 0: wayfarer.party.v1.RulesetParameter.Kind
+	(Party_State)(0),                // 1: wayfarer.party.v1.Party.State
+	(*Campaign)(nil),                // 2: wayfarer.party.v1.Campaign
+	(*CampaignMember)(nil),          // 3: wayfarer.party.v1.CampaignMember
+	(*Ruleset)(nil),                 // 4: wayfarer.party.v1.Ruleset
+	(*RulesetParameter)(nil),        // 5: wayfarer.party.v1.RulesetParameter
+	(*RulesetOverride)(nil),         // 6: wayfarer.party.v1.RulesetOverride
+	(*Party)(nil),                   // 7: wayfarer.party.v1.Party
+	(*PartyMember)(nil),             // 8: wayfarer.party.v1.PartyMember
+	(*CreateCampaignRequest)(nil),   // 9: wayfarer.party.v1.CreateCampaignRequest
+	(*CreateCampaignResponse)(nil),  // 10: wayfarer.party.v1.CreateCampaignResponse
+	(*GetCampaignRequest)(nil),      // 11: wayfarer.party.v1.GetCampaignRequest
+	(*GetCampaignResponse)(nil),     // 12: wayfarer.party.v1.GetCampaignResponse
+	(*ListCampaignsRequest)(nil),    // 13: wayfarer.party.v1.ListCampaignsRequest
+	(*ListCampaignsResponse)(nil),   // 14: wayfarer.party.v1.ListCampaignsResponse
+	(*SetMemberRequest)(nil),        // 15: wayfarer.party.v1.SetMemberRequest
+	(*SetMemberResponse)(nil),       // 16: wayfarer.party.v1.SetMemberResponse
+	(*RemoveMemberRequest)(nil),     // 17: wayfarer.party.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),    // 18: wayfarer.party.v1.RemoveMemberResponse
+	(*SetChapterRequest)(nil),       // 19: wayfarer.party.v1.SetChapterRequest
+	(*SetChapterResponse)(nil),      // 20: wayfarer.party.v1.SetChapterResponse
+	(*GetRulesetRequest)(nil),       // 21: wayfarer.party.v1.GetRulesetRequest
+	(*GetRulesetResponse)(nil),      // 22: wayfarer.party.v1.GetRulesetResponse
+	(*ListRulesetsRequest)(nil),     // 23: wayfarer.party.v1.ListRulesetsRequest
+	(*ListRulesetsResponse)(nil),    // 24: wayfarer.party.v1.ListRulesetsResponse
+	(*OverrideRulesetRequest)(nil),  // 25: wayfarer.party.v1.OverrideRulesetRequest
+	(*OverrideRulesetResponse)(nil), // 26: wayfarer.party.v1.OverrideRulesetResponse
+	(*WatchCampaignRequest)(nil),    // 27: wayfarer.party.v1.WatchCampaignRequest
+	(*WatchCampaignResponse)(nil),   // 28: wayfarer.party.v1.WatchCampaignResponse
+	(*CreatePartyRequest)(nil),      // 29: wayfarer.party.v1.CreatePartyRequest
+	(*CreatePartyResponse)(nil),     // 30: wayfarer.party.v1.CreatePartyResponse
+	(*GetPartyRequest)(nil),         // 31: wayfarer.party.v1.GetPartyRequest
+	(*GetPartyResponse)(nil),        // 32: wayfarer.party.v1.GetPartyResponse
+	(*ListPartiesRequest)(nil),      // 33: wayfarer.party.v1.ListPartiesRequest
+	(*ListPartiesResponse)(nil),     // 34: wayfarer.party.v1.ListPartiesResponse
+	(*JoinPartyRequest)(nil),        // 35: wayfarer.party.v1.JoinPartyRequest
+	(*JoinPartyResponse)(nil),       // 36: wayfarer.party.v1.JoinPartyResponse
+	(*LeavePartyRequest)(nil),       // 37: wayfarer.party.v1.LeavePartyRequest
+	(*LeavePartyResponse)(nil),      // 38: wayfarer.party.v1.LeavePartyResponse
+	(*PromoteMemberRequest)(nil),    // 39: wayfarer.party.v1.PromoteMemberRequest
+	(*PromoteMemberResponse)(nil),   // 40: wayfarer.party.v1.PromoteMemberResponse
+	(*ResetPartyRequest)(nil),       // 41: wayfarer.party.v1.ResetPartyRequest
+	(*ResetPartyResponse)(nil),      // 42: wayfarer.party.v1.ResetPartyResponse
+	(*Request)(nil),                 // 43: wayfarer.party.v1.Request
+	(*FileRequestRequest)(nil),      // 44: wayfarer.party.v1.FileRequestRequest
+	(*FileRequestResponse)(nil),     // 45: wayfarer.party.v1.FileRequestResponse
+	(*ListRequestsRequest)(nil),     // 46: wayfarer.party.v1.ListRequestsRequest
+	(*ListRequestsResponse)(nil),    // 47: wayfarer.party.v1.ListRequestsResponse
+	(*CloseRequestRequest)(nil),     // 48: wayfarer.party.v1.CloseRequestRequest
+	(*CloseRequestResponse)(nil),    // 49: wayfarer.party.v1.CloseRequestResponse
+	(*CampaignEvent)(nil),           // 50: wayfarer.party.v1.CampaignEvent
+	(*CampaignCreated)(nil),         // 51: wayfarer.party.v1.CampaignCreated
+	(*MemberSet)(nil),               // 52: wayfarer.party.v1.MemberSet
+	(*MemberRemoved)(nil),           // 53: wayfarer.party.v1.MemberRemoved
+	(*ChapterSet)(nil),              // 54: wayfarer.party.v1.ChapterSet
+	(*RulesetOverridden)(nil),       // 55: wayfarer.party.v1.RulesetOverridden
+	(*PartyCreated)(nil),            // 56: wayfarer.party.v1.PartyCreated
+	(*PartyJoined)(nil),             // 57: wayfarer.party.v1.PartyJoined
+	(*PartyLeft)(nil),               // 58: wayfarer.party.v1.PartyLeft
+	(*PartyPromoted)(nil),           // 59: wayfarer.party.v1.PartyPromoted
+	(*RosterLeased)(nil),            // 60: wayfarer.party.v1.RosterLeased
+	(*RosterReturned)(nil),          // 61: wayfarer.party.v1.RosterReturned
+	(*RequestFiled)(nil),            // 62: wayfarer.party.v1.RequestFiled
+	(*RequestClosed)(nil),           // 63: wayfarer.party.v1.RequestClosed
+	(*timestamppb.Timestamp)(nil),   // 64: google.protobuf.Timestamp
+	(v1.Role)(0),                    // 65: wayfarer.type.v1.Role
+	(*structpb.Struct)(nil),         // 66: google.protobuf.Struct
+	(*structpb.Value)(nil),          // 67: google.protobuf.Value
+	(*v1.Record)(nil),               // 68: wayfarer.type.v1.Record
 }
 var file_wayfarer_party_v1_campaign_proto_depIdxs = []int32{
-	2,  // 0: wayfarer.party.v1.Campaign.members:type_name -> wayfarer.party.v1.CampaignMember
-	44, // 1: wayfarer.party.v1.Campaign.create_time:type_name -> google.protobuf.Timestamp
-	45, // 2: wayfarer.party.v1.CampaignMember.role:type_name -> wayfarer.type.v1.Role
-	4,  // 3: wayfarer.party.v1.Party.members:type_name -> wayfarer.party.v1.PartyMember
-	0,  // 4: wayfarer.party.v1.Party.state:type_name -> wayfarer.party.v1.Party.State
-	2,  // 5: wayfarer.party.v1.CreateCampaignRequest.members:type_name -> wayfarer.party.v1.CampaignMember
-	46, // 6: wayfarer.party.v1.CreateCampaignResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 7: wayfarer.party.v1.CreateCampaignResponse.campaign:type_name -> wayfarer.party.v1.Campaign
-	1,  // 8: wayfarer.party.v1.GetCampaignResponse.campaign:type_name -> wayfarer.party.v1.Campaign
-	1,  // 9: wayfarer.party.v1.ListCampaignsResponse.campaigns:type_name -> wayfarer.party.v1.Campaign
-	2,  // 10: wayfarer.party.v1.SetMemberRequest.member:type_name -> wayfarer.party.v1.CampaignMember
-	46, // 11: wayfarer.party.v1.SetMemberResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 12: wayfarer.party.v1.SetMemberResponse.campaign:type_name -> wayfarer.party.v1.Campaign
-	46, // 13: wayfarer.party.v1.RemoveMemberResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 14: wayfarer.party.v1.RemoveMemberResponse.campaign:type_name -> wayfarer.party.v1.Campaign
-	46, // 15: wayfarer.party.v1.SetChapterResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 16: wayfarer.party.v1.SetChapterResponse.campaign:type_name -> wayfarer.party.v1.Campaign
-	46, // 17: wayfarer.party.v1.WatchCampaignResponse.record:type_name -> wayfarer.type.v1.Record
-	33, // 18: wayfarer.party.v1.WatchCampaignResponse.events:type_name -> wayfarer.party.v1.CampaignEvent
-	46, // 19: wayfarer.party.v1.CreatePartyResponse.record:type_name -> wayfarer.type.v1.Record
-	3,  // 20: wayfarer.party.v1.CreatePartyResponse.party:type_name -> wayfarer.party.v1.Party
-	3,  // 21: wayfarer.party.v1.GetPartyResponse.party:type_name -> wayfarer.party.v1.Party
-	3,  // 22: wayfarer.party.v1.ListPartiesResponse.parties:type_name -> wayfarer.party.v1.Party
-	46, // 23: wayfarer.party.v1.JoinPartyResponse.record:type_name -> wayfarer.type.v1.Record
-	3,  // 24: wayfarer.party.v1.JoinPartyResponse.party:type_name -> wayfarer.party.v1.Party
-	46, // 25: wayfarer.party.v1.LeavePartyResponse.record:type_name -> wayfarer.type.v1.Record
-	3,  // 26: wayfarer.party.v1.LeavePartyResponse.party:type_name -> wayfarer.party.v1.Party
-	46, // 27: wayfarer.party.v1.PromoteMemberResponse.record:type_name -> wayfarer.type.v1.Record
-	3,  // 28: wayfarer.party.v1.PromoteMemberResponse.party:type_name -> wayfarer.party.v1.Party
-	46, // 29: wayfarer.party.v1.ResetPartyResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 30: wayfarer.party.v1.ResetPartyResponse.campaign:type_name -> wayfarer.party.v1.Campaign
-	34, // 31: wayfarer.party.v1.CampaignEvent.created:type_name -> wayfarer.party.v1.CampaignCreated
-	35, // 32: wayfarer.party.v1.CampaignEvent.member_set:type_name -> wayfarer.party.v1.MemberSet
-	36, // 33: wayfarer.party.v1.CampaignEvent.member_removed:type_name -> wayfarer.party.v1.MemberRemoved
-	37, // 34: wayfarer.party.v1.CampaignEvent.chapter_set:type_name -> wayfarer.party.v1.ChapterSet
-	38, // 35: wayfarer.party.v1.CampaignEvent.party_created:type_name -> wayfarer.party.v1.PartyCreated
-	39, // 36: wayfarer.party.v1.CampaignEvent.party_joined:type_name -> wayfarer.party.v1.PartyJoined
-	40, // 37: wayfarer.party.v1.CampaignEvent.party_left:type_name -> wayfarer.party.v1.PartyLeft
-	41, // 38: wayfarer.party.v1.CampaignEvent.party_promoted:type_name -> wayfarer.party.v1.PartyPromoted
-	42, // 39: wayfarer.party.v1.CampaignEvent.roster_leased:type_name -> wayfarer.party.v1.RosterLeased
-	43, // 40: wayfarer.party.v1.CampaignEvent.roster_returned:type_name -> wayfarer.party.v1.RosterReturned
-	2,  // 41: wayfarer.party.v1.CampaignCreated.members:type_name -> wayfarer.party.v1.CampaignMember
-	2,  // 42: wayfarer.party.v1.MemberSet.member:type_name -> wayfarer.party.v1.CampaignMember
-	4,  // 43: wayfarer.party.v1.PartyCreated.leader:type_name -> wayfarer.party.v1.PartyMember
-	4,  // 44: wayfarer.party.v1.PartyJoined.member:type_name -> wayfarer.party.v1.PartyMember
-	5,  // 45: wayfarer.party.v1.CampaignService.CreateCampaign:input_type -> wayfarer.party.v1.CreateCampaignRequest
-	7,  // 46: wayfarer.party.v1.CampaignService.GetCampaign:input_type -> wayfarer.party.v1.GetCampaignRequest
-	9,  // 47: wayfarer.party.v1.CampaignService.ListCampaigns:input_type -> wayfarer.party.v1.ListCampaignsRequest
-	11, // 48: wayfarer.party.v1.CampaignService.SetMember:input_type -> wayfarer.party.v1.SetMemberRequest
-	13, // 49: wayfarer.party.v1.CampaignService.RemoveMember:input_type -> wayfarer.party.v1.RemoveMemberRequest
-	15, // 50: wayfarer.party.v1.CampaignService.SetChapter:input_type -> wayfarer.party.v1.SetChapterRequest
-	17, // 51: wayfarer.party.v1.CampaignService.WatchCampaign:input_type -> wayfarer.party.v1.WatchCampaignRequest
-	19, // 52: wayfarer.party.v1.CampaignService.CreateParty:input_type -> wayfarer.party.v1.CreatePartyRequest
-	21, // 53: wayfarer.party.v1.CampaignService.GetParty:input_type -> wayfarer.party.v1.GetPartyRequest
-	23, // 54: wayfarer.party.v1.CampaignService.ListParties:input_type -> wayfarer.party.v1.ListPartiesRequest
-	25, // 55: wayfarer.party.v1.CampaignService.JoinParty:input_type -> wayfarer.party.v1.JoinPartyRequest
-	27, // 56: wayfarer.party.v1.CampaignService.LeaveParty:input_type -> wayfarer.party.v1.LeavePartyRequest
-	29, // 57: wayfarer.party.v1.CampaignService.PromoteMember:input_type -> wayfarer.party.v1.PromoteMemberRequest
-	31, // 58: wayfarer.party.v1.CampaignService.ResetParty:input_type -> wayfarer.party.v1.ResetPartyRequest
-	6,  // 59: wayfarer.party.v1.CampaignService.CreateCampaign:output_type -> wayfarer.party.v1.CreateCampaignResponse
-	8,  // 60: wayfarer.party.v1.CampaignService.GetCampaign:output_type -> wayfarer.party.v1.GetCampaignResponse
-	10, // 61: wayfarer.party.v1.CampaignService.ListCampaigns:output_type -> wayfarer.party.v1.ListCampaignsResponse
-	12, // 62: wayfarer.party.v1.CampaignService.SetMember:output_type -> wayfarer.party.v1.SetMemberResponse
-	14, // 63: wayfarer.party.v1.CampaignService.RemoveMember:output_type -> wayfarer.party.v1.RemoveMemberResponse
-	16, // 64: wayfarer.party.v1.CampaignService.SetChapter:output_type -> wayfarer.party.v1.SetChapterResponse
-	18, // 65: wayfarer.party.v1.CampaignService.WatchCampaign:output_type -> wayfarer.party.v1.WatchCampaignResponse
-	20, // 66: wayfarer.party.v1.CampaignService.CreateParty:output_type -> wayfarer.party.v1.CreatePartyResponse
-	22, // 67: wayfarer.party.v1.CampaignService.GetParty:output_type -> wayfarer.party.v1.GetPartyResponse
-	24, // 68: wayfarer.party.v1.CampaignService.ListParties:output_type -> wayfarer.party.v1.ListPartiesResponse
-	26, // 69: wayfarer.party.v1.CampaignService.JoinParty:output_type -> wayfarer.party.v1.JoinPartyResponse
-	28, // 70: wayfarer.party.v1.CampaignService.LeaveParty:output_type -> wayfarer.party.v1.LeavePartyResponse
-	30, // 71: wayfarer.party.v1.CampaignService.PromoteMember:output_type -> wayfarer.party.v1.PromoteMemberResponse
-	32, // 72: wayfarer.party.v1.CampaignService.ResetParty:output_type -> wayfarer.party.v1.ResetPartyResponse
-	59, // [59:73] is the sub-list for method output_type
-	45, // [45:59] is the sub-list for method input_type
-	45, // [45:45] is the sub-list for extension type_name
-	45, // [45:45] is the sub-list for extension extendee
-	0,  // [0:45] is the sub-list for field type_name
+	3,  // 0: wayfarer.party.v1.Campaign.members:type_name -> wayfarer.party.v1.CampaignMember
+	64, // 1: wayfarer.party.v1.Campaign.create_time:type_name -> google.protobuf.Timestamp
+	65, // 2: wayfarer.party.v1.CampaignMember.role:type_name -> wayfarer.type.v1.Role
+	5,  // 3: wayfarer.party.v1.Ruleset.parameters:type_name -> wayfarer.party.v1.RulesetParameter
+	66, // 4: wayfarer.party.v1.Ruleset.document:type_name -> google.protobuf.Struct
+	0,  // 5: wayfarer.party.v1.RulesetParameter.kind:type_name -> wayfarer.party.v1.RulesetParameter.Kind
+	67, // 6: wayfarer.party.v1.RulesetParameter.value:type_name -> google.protobuf.Value
+	67, // 7: wayfarer.party.v1.RulesetParameter.default_value:type_name -> google.protobuf.Value
+	67, // 8: wayfarer.party.v1.RulesetParameter.options:type_name -> google.protobuf.Value
+	6,  // 9: wayfarer.party.v1.RulesetParameter.override:type_name -> wayfarer.party.v1.RulesetOverride
+	8,  // 10: wayfarer.party.v1.Party.members:type_name -> wayfarer.party.v1.PartyMember
+	1,  // 11: wayfarer.party.v1.Party.state:type_name -> wayfarer.party.v1.Party.State
+	3,  // 12: wayfarer.party.v1.CreateCampaignRequest.members:type_name -> wayfarer.party.v1.CampaignMember
+	68, // 13: wayfarer.party.v1.CreateCampaignResponse.record:type_name -> wayfarer.type.v1.Record
+	2,  // 14: wayfarer.party.v1.CreateCampaignResponse.campaign:type_name -> wayfarer.party.v1.Campaign
+	2,  // 15: wayfarer.party.v1.GetCampaignResponse.campaign:type_name -> wayfarer.party.v1.Campaign
+	2,  // 16: wayfarer.party.v1.ListCampaignsResponse.campaigns:type_name -> wayfarer.party.v1.Campaign
+	3,  // 17: wayfarer.party.v1.SetMemberRequest.member:type_name -> wayfarer.party.v1.CampaignMember
+	68, // 18: wayfarer.party.v1.SetMemberResponse.record:type_name -> wayfarer.type.v1.Record
+	2,  // 19: wayfarer.party.v1.SetMemberResponse.campaign:type_name -> wayfarer.party.v1.Campaign
+	68, // 20: wayfarer.party.v1.RemoveMemberResponse.record:type_name -> wayfarer.type.v1.Record
+	2,  // 21: wayfarer.party.v1.RemoveMemberResponse.campaign:type_name -> wayfarer.party.v1.Campaign
+	68, // 22: wayfarer.party.v1.SetChapterResponse.record:type_name -> wayfarer.type.v1.Record
+	2,  // 23: wayfarer.party.v1.SetChapterResponse.campaign:type_name -> wayfarer.party.v1.Campaign
+	4,  // 24: wayfarer.party.v1.GetRulesetResponse.ruleset:type_name -> wayfarer.party.v1.Ruleset
+	4,  // 25: wayfarer.party.v1.ListRulesetsResponse.rulesets:type_name -> wayfarer.party.v1.Ruleset
+	66, // 26: wayfarer.party.v1.OverrideRulesetRequest.set:type_name -> google.protobuf.Struct
+	68, // 27: wayfarer.party.v1.OverrideRulesetResponse.record:type_name -> wayfarer.type.v1.Record
+	4,  // 28: wayfarer.party.v1.OverrideRulesetResponse.ruleset:type_name -> wayfarer.party.v1.Ruleset
+	68, // 29: wayfarer.party.v1.WatchCampaignResponse.record:type_name -> wayfarer.type.v1.Record
+	50, // 30: wayfarer.party.v1.WatchCampaignResponse.events:type_name -> wayfarer.party.v1.CampaignEvent
+	68, // 31: wayfarer.party.v1.CreatePartyResponse.record:type_name -> wayfarer.type.v1.Record
+	7,  // 32: wayfarer.party.v1.CreatePartyResponse.party:type_name -> wayfarer.party.v1.Party
+	7,  // 33: wayfarer.party.v1.GetPartyResponse.party:type_name -> wayfarer.party.v1.Party
+	7,  // 34: wayfarer.party.v1.ListPartiesResponse.parties:type_name -> wayfarer.party.v1.Party
+	68, // 35: wayfarer.party.v1.JoinPartyResponse.record:type_name -> wayfarer.type.v1.Record
+	7,  // 36: wayfarer.party.v1.JoinPartyResponse.party:type_name -> wayfarer.party.v1.Party
+	68, // 37: wayfarer.party.v1.LeavePartyResponse.record:type_name -> wayfarer.type.v1.Record
+	7,  // 38: wayfarer.party.v1.LeavePartyResponse.party:type_name -> wayfarer.party.v1.Party
+	68, // 39: wayfarer.party.v1.PromoteMemberResponse.record:type_name -> wayfarer.type.v1.Record
+	7,  // 40: wayfarer.party.v1.PromoteMemberResponse.party:type_name -> wayfarer.party.v1.Party
+	68, // 41: wayfarer.party.v1.ResetPartyResponse.record:type_name -> wayfarer.type.v1.Record
+	2,  // 42: wayfarer.party.v1.ResetPartyResponse.campaign:type_name -> wayfarer.party.v1.Campaign
+	68, // 43: wayfarer.party.v1.FileRequestResponse.record:type_name -> wayfarer.type.v1.Record
+	43, // 44: wayfarer.party.v1.FileRequestResponse.request:type_name -> wayfarer.party.v1.Request
+	43, // 45: wayfarer.party.v1.ListRequestsResponse.requests:type_name -> wayfarer.party.v1.Request
+	68, // 46: wayfarer.party.v1.CloseRequestResponse.record:type_name -> wayfarer.type.v1.Record
+	43, // 47: wayfarer.party.v1.CloseRequestResponse.request:type_name -> wayfarer.party.v1.Request
+	51, // 48: wayfarer.party.v1.CampaignEvent.created:type_name -> wayfarer.party.v1.CampaignCreated
+	52, // 49: wayfarer.party.v1.CampaignEvent.member_set:type_name -> wayfarer.party.v1.MemberSet
+	53, // 50: wayfarer.party.v1.CampaignEvent.member_removed:type_name -> wayfarer.party.v1.MemberRemoved
+	54, // 51: wayfarer.party.v1.CampaignEvent.chapter_set:type_name -> wayfarer.party.v1.ChapterSet
+	56, // 52: wayfarer.party.v1.CampaignEvent.party_created:type_name -> wayfarer.party.v1.PartyCreated
+	57, // 53: wayfarer.party.v1.CampaignEvent.party_joined:type_name -> wayfarer.party.v1.PartyJoined
+	58, // 54: wayfarer.party.v1.CampaignEvent.party_left:type_name -> wayfarer.party.v1.PartyLeft
+	59, // 55: wayfarer.party.v1.CampaignEvent.party_promoted:type_name -> wayfarer.party.v1.PartyPromoted
+	60, // 56: wayfarer.party.v1.CampaignEvent.roster_leased:type_name -> wayfarer.party.v1.RosterLeased
+	61, // 57: wayfarer.party.v1.CampaignEvent.roster_returned:type_name -> wayfarer.party.v1.RosterReturned
+	62, // 58: wayfarer.party.v1.CampaignEvent.request_filed:type_name -> wayfarer.party.v1.RequestFiled
+	63, // 59: wayfarer.party.v1.CampaignEvent.request_closed:type_name -> wayfarer.party.v1.RequestClosed
+	55, // 60: wayfarer.party.v1.CampaignEvent.ruleset_overridden:type_name -> wayfarer.party.v1.RulesetOverridden
+	3,  // 61: wayfarer.party.v1.CampaignCreated.members:type_name -> wayfarer.party.v1.CampaignMember
+	3,  // 62: wayfarer.party.v1.MemberSet.member:type_name -> wayfarer.party.v1.CampaignMember
+	66, // 63: wayfarer.party.v1.RulesetOverridden.set:type_name -> google.protobuf.Struct
+	8,  // 64: wayfarer.party.v1.PartyCreated.leader:type_name -> wayfarer.party.v1.PartyMember
+	8,  // 65: wayfarer.party.v1.PartyJoined.member:type_name -> wayfarer.party.v1.PartyMember
+	9,  // 66: wayfarer.party.v1.CampaignService.CreateCampaign:input_type -> wayfarer.party.v1.CreateCampaignRequest
+	11, // 67: wayfarer.party.v1.CampaignService.GetCampaign:input_type -> wayfarer.party.v1.GetCampaignRequest
+	13, // 68: wayfarer.party.v1.CampaignService.ListCampaigns:input_type -> wayfarer.party.v1.ListCampaignsRequest
+	15, // 69: wayfarer.party.v1.CampaignService.SetMember:input_type -> wayfarer.party.v1.SetMemberRequest
+	17, // 70: wayfarer.party.v1.CampaignService.RemoveMember:input_type -> wayfarer.party.v1.RemoveMemberRequest
+	19, // 71: wayfarer.party.v1.CampaignService.SetChapter:input_type -> wayfarer.party.v1.SetChapterRequest
+	21, // 72: wayfarer.party.v1.CampaignService.GetRuleset:input_type -> wayfarer.party.v1.GetRulesetRequest
+	23, // 73: wayfarer.party.v1.CampaignService.ListRulesets:input_type -> wayfarer.party.v1.ListRulesetsRequest
+	25, // 74: wayfarer.party.v1.CampaignService.OverrideRuleset:input_type -> wayfarer.party.v1.OverrideRulesetRequest
+	27, // 75: wayfarer.party.v1.CampaignService.WatchCampaign:input_type -> wayfarer.party.v1.WatchCampaignRequest
+	29, // 76: wayfarer.party.v1.CampaignService.CreateParty:input_type -> wayfarer.party.v1.CreatePartyRequest
+	31, // 77: wayfarer.party.v1.CampaignService.GetParty:input_type -> wayfarer.party.v1.GetPartyRequest
+	33, // 78: wayfarer.party.v1.CampaignService.ListParties:input_type -> wayfarer.party.v1.ListPartiesRequest
+	35, // 79: wayfarer.party.v1.CampaignService.JoinParty:input_type -> wayfarer.party.v1.JoinPartyRequest
+	37, // 80: wayfarer.party.v1.CampaignService.LeaveParty:input_type -> wayfarer.party.v1.LeavePartyRequest
+	39, // 81: wayfarer.party.v1.CampaignService.PromoteMember:input_type -> wayfarer.party.v1.PromoteMemberRequest
+	41, // 82: wayfarer.party.v1.CampaignService.ResetParty:input_type -> wayfarer.party.v1.ResetPartyRequest
+	44, // 83: wayfarer.party.v1.CampaignService.FileRequest:input_type -> wayfarer.party.v1.FileRequestRequest
+	46, // 84: wayfarer.party.v1.CampaignService.ListRequests:input_type -> wayfarer.party.v1.ListRequestsRequest
+	48, // 85: wayfarer.party.v1.CampaignService.CloseRequest:input_type -> wayfarer.party.v1.CloseRequestRequest
+	10, // 86: wayfarer.party.v1.CampaignService.CreateCampaign:output_type -> wayfarer.party.v1.CreateCampaignResponse
+	12, // 87: wayfarer.party.v1.CampaignService.GetCampaign:output_type -> wayfarer.party.v1.GetCampaignResponse
+	14, // 88: wayfarer.party.v1.CampaignService.ListCampaigns:output_type -> wayfarer.party.v1.ListCampaignsResponse
+	16, // 89: wayfarer.party.v1.CampaignService.SetMember:output_type -> wayfarer.party.v1.SetMemberResponse
+	18, // 90: wayfarer.party.v1.CampaignService.RemoveMember:output_type -> wayfarer.party.v1.RemoveMemberResponse
+	20, // 91: wayfarer.party.v1.CampaignService.SetChapter:output_type -> wayfarer.party.v1.SetChapterResponse
+	22, // 92: wayfarer.party.v1.CampaignService.GetRuleset:output_type -> wayfarer.party.v1.GetRulesetResponse
+	24, // 93: wayfarer.party.v1.CampaignService.ListRulesets:output_type -> wayfarer.party.v1.ListRulesetsResponse
+	26, // 94: wayfarer.party.v1.CampaignService.OverrideRuleset:output_type -> wayfarer.party.v1.OverrideRulesetResponse
+	28, // 95: wayfarer.party.v1.CampaignService.WatchCampaign:output_type -> wayfarer.party.v1.WatchCampaignResponse
+	30, // 96: wayfarer.party.v1.CampaignService.CreateParty:output_type -> wayfarer.party.v1.CreatePartyResponse
+	32, // 97: wayfarer.party.v1.CampaignService.GetParty:output_type -> wayfarer.party.v1.GetPartyResponse
+	34, // 98: wayfarer.party.v1.CampaignService.ListParties:output_type -> wayfarer.party.v1.ListPartiesResponse
+	36, // 99: wayfarer.party.v1.CampaignService.JoinParty:output_type -> wayfarer.party.v1.JoinPartyResponse
+	38, // 100: wayfarer.party.v1.CampaignService.LeaveParty:output_type -> wayfarer.party.v1.LeavePartyResponse
+	40, // 101: wayfarer.party.v1.CampaignService.PromoteMember:output_type -> wayfarer.party.v1.PromoteMemberResponse
+	42, // 102: wayfarer.party.v1.CampaignService.ResetParty:output_type -> wayfarer.party.v1.ResetPartyResponse
+	45, // 103: wayfarer.party.v1.CampaignService.FileRequest:output_type -> wayfarer.party.v1.FileRequestResponse
+	47, // 104: wayfarer.party.v1.CampaignService.ListRequests:output_type -> wayfarer.party.v1.ListRequestsResponse
+	49, // 105: wayfarer.party.v1.CampaignService.CloseRequest:output_type -> wayfarer.party.v1.CloseRequestResponse
+	86, // [86:106] is the sub-list for method output_type
+	66, // [66:86] is the sub-list for method input_type
+	66, // [66:66] is the sub-list for extension type_name
+	66, // [66:66] is the sub-list for extension extendee
+	0,  // [0:66] is the sub-list for field type_name
 }
 
 func init() { file_wayfarer_party_v1_campaign_proto_init() }
@@ -3286,7 +4815,8 @@ func file_wayfarer_party_v1_campaign_proto_init() {
 	if File_wayfarer_party_v1_campaign_proto != nil {
 		return
 	}
-	file_wayfarer_party_v1_campaign_proto_msgTypes[32].OneofWrappers = []any{
+	file_wayfarer_party_v1_campaign_proto_msgTypes[3].OneofWrappers = []any{}
+	file_wayfarer_party_v1_campaign_proto_msgTypes[48].OneofWrappers = []any{
 		(*CampaignEvent_Created)(nil),
 		(*CampaignEvent_MemberSet)(nil),
 		(*CampaignEvent_MemberRemoved)(nil),
@@ -3297,14 +4827,17 @@ func file_wayfarer_party_v1_campaign_proto_init() {
 		(*CampaignEvent_PartyPromoted)(nil),
 		(*CampaignEvent_RosterLeased)(nil),
 		(*CampaignEvent_RosterReturned)(nil),
+		(*CampaignEvent_RequestFiled)(nil),
+		(*CampaignEvent_RequestClosed)(nil),
+		(*CampaignEvent_RulesetOverridden)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wayfarer_party_v1_campaign_proto_rawDesc), len(file_wayfarer_party_v1_campaign_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   43,
+			NumEnums:      2,
+			NumMessages:   62,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -21,20 +21,26 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	CampaignService_CreateCampaign_FullMethodName = "/wayfarer.party.v1.CampaignService/CreateCampaign"
-	CampaignService_GetCampaign_FullMethodName    = "/wayfarer.party.v1.CampaignService/GetCampaign"
-	CampaignService_ListCampaigns_FullMethodName  = "/wayfarer.party.v1.CampaignService/ListCampaigns"
-	CampaignService_SetMember_FullMethodName      = "/wayfarer.party.v1.CampaignService/SetMember"
-	CampaignService_RemoveMember_FullMethodName   = "/wayfarer.party.v1.CampaignService/RemoveMember"
-	CampaignService_SetChapter_FullMethodName     = "/wayfarer.party.v1.CampaignService/SetChapter"
-	CampaignService_WatchCampaign_FullMethodName  = "/wayfarer.party.v1.CampaignService/WatchCampaign"
-	CampaignService_CreateParty_FullMethodName    = "/wayfarer.party.v1.CampaignService/CreateParty"
-	CampaignService_GetParty_FullMethodName       = "/wayfarer.party.v1.CampaignService/GetParty"
-	CampaignService_ListParties_FullMethodName    = "/wayfarer.party.v1.CampaignService/ListParties"
-	CampaignService_JoinParty_FullMethodName      = "/wayfarer.party.v1.CampaignService/JoinParty"
-	CampaignService_LeaveParty_FullMethodName     = "/wayfarer.party.v1.CampaignService/LeaveParty"
-	CampaignService_PromoteMember_FullMethodName  = "/wayfarer.party.v1.CampaignService/PromoteMember"
-	CampaignService_ResetParty_FullMethodName     = "/wayfarer.party.v1.CampaignService/ResetParty"
+	CampaignService_CreateCampaign_FullMethodName  = "/wayfarer.party.v1.CampaignService/CreateCampaign"
+	CampaignService_GetCampaign_FullMethodName     = "/wayfarer.party.v1.CampaignService/GetCampaign"
+	CampaignService_ListCampaigns_FullMethodName   = "/wayfarer.party.v1.CampaignService/ListCampaigns"
+	CampaignService_SetMember_FullMethodName       = "/wayfarer.party.v1.CampaignService/SetMember"
+	CampaignService_RemoveMember_FullMethodName    = "/wayfarer.party.v1.CampaignService/RemoveMember"
+	CampaignService_SetChapter_FullMethodName      = "/wayfarer.party.v1.CampaignService/SetChapter"
+	CampaignService_GetRuleset_FullMethodName      = "/wayfarer.party.v1.CampaignService/GetRuleset"
+	CampaignService_ListRulesets_FullMethodName    = "/wayfarer.party.v1.CampaignService/ListRulesets"
+	CampaignService_OverrideRuleset_FullMethodName = "/wayfarer.party.v1.CampaignService/OverrideRuleset"
+	CampaignService_WatchCampaign_FullMethodName   = "/wayfarer.party.v1.CampaignService/WatchCampaign"
+	CampaignService_CreateParty_FullMethodName     = "/wayfarer.party.v1.CampaignService/CreateParty"
+	CampaignService_GetParty_FullMethodName        = "/wayfarer.party.v1.CampaignService/GetParty"
+	CampaignService_ListParties_FullMethodName     = "/wayfarer.party.v1.CampaignService/ListParties"
+	CampaignService_JoinParty_FullMethodName       = "/wayfarer.party.v1.CampaignService/JoinParty"
+	CampaignService_LeaveParty_FullMethodName      = "/wayfarer.party.v1.CampaignService/LeaveParty"
+	CampaignService_PromoteMember_FullMethodName   = "/wayfarer.party.v1.CampaignService/PromoteMember"
+	CampaignService_ResetParty_FullMethodName      = "/wayfarer.party.v1.CampaignService/ResetParty"
+	CampaignService_FileRequest_FullMethodName     = "/wayfarer.party.v1.CampaignService/FileRequest"
+	CampaignService_ListRequests_FullMethodName    = "/wayfarer.party.v1.CampaignService/ListRequests"
+	CampaignService_CloseRequest_FullMethodName    = "/wayfarer.party.v1.CampaignService/CloseRequest"
 )
 
 // CampaignServiceClient is the client API for CampaignService service.
@@ -63,6 +69,17 @@ type CampaignServiceClient interface {
 	// SetChapter moves the story to a later chapter: belts grow and early slots are refunded (DIG-BELT-02, -04). GMs only.
 	// Refused: CHAPTER_PAST.
 	SetChapter(ctx context.Context, in *SetChapterRequest, opts ...grpc.CallOption) (*SetChapterResponse, error)
+	// GetRuleset reads by which numbers and tables the campaign plays one rule system at present, and where each of them
+	// comes from. What has begun plays by the ruleset of its beginning. Fails with NOT_FOUND (no such system).
+	GetRuleset(ctx context.Context, in *GetRulesetRequest, opts ...grpc.CallOption) (*GetRulesetResponse, error)
+	// ListRulesets lists the rule systems, each with the parameters that the campaign overrides.
+	ListRulesets(ctx context.Context, in *ListRulesetsRequest, opts ...grpc.CallOption) (*ListRulesetsResponse, error)
+	// OverrideRuleset sets parameters of a rule system for the campaign, or lets them be the shipped ones again; all of it or
+	// nothing. It holds for whatever begins afterwards, and for every later command to characters, companies and parties;
+	// nothing that somebody owns is taken away. GMs only. Fails with NOT_FOUND (no such system) and with INVALID_ARGUMENT
+	// naming the parameter: UNKNOWN_PARAMETER, WRONG_TYPE, OUT_OF_RANGE (a range or a list of options), or
+	// INCONSISTENT_RULESET (each value is possible, but not beside the others).
+	OverrideRuleset(ctx context.Context, in *OverrideRulesetRequest, opts ...grpc.CallOption) (*OverrideRulesetResponse, error)
 	// WatchCampaign sends every record after from_seq, then follows the campaign until the caller leaves.
 	WatchCampaign(ctx context.Context, in *WatchCampaignRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchCampaignResponse], error)
 	// CreateParty forms a party led by the acting character (DIG-PARTY-03, DIG-CMD-02). The dungeon need not exist yet.
@@ -84,6 +101,13 @@ type CampaignServiceClient interface {
 	// ResetParty clears the acting character's party, whichever it is (DIG-CMD-04); as LeaveParty.
 	// Refused: NOT_IN_PARTY, LEADER_WITH_MEMBERS, LEASED.
 	ResetParty(ctx context.Context, in *ResetPartyRequest, opts ...grpc.CallOption) (*ResetPartyResponse, error)
+	// FileRequest keeps a note in which the acting character's player asks the GMs (DIG-CMD-19). Only GMs read it.
+	// Refused: NOT_IN_PARTY.
+	FileRequest(ctx context.Context, in *FileRequestRequest, opts ...grpc.CallOption) (*FileRequestResponse, error)
+	// ListRequests lists the notes to the GMs in order of filing. GMs only.
+	ListRequests(ctx context.Context, in *ListRequestsRequest, opts ...grpc.CallOption) (*ListRequestsResponse, error)
+	// CloseRequest ends a note to the GMs. GMs only. Refused: NO_SUCH_REQUEST (it is closed already).
+	CloseRequest(ctx context.Context, in *CloseRequestRequest, opts ...grpc.CallOption) (*CloseRequestResponse, error)
 }
 
 type campaignServiceClient struct {
@@ -148,6 +172,36 @@ func (c *campaignServiceClient) SetChapter(ctx context.Context, in *SetChapterRe
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(SetChapterResponse)
 	err := c.cc.Invoke(ctx, CampaignService_SetChapter_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *campaignServiceClient) GetRuleset(ctx context.Context, in *GetRulesetRequest, opts ...grpc.CallOption) (*GetRulesetResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetRulesetResponse)
+	err := c.cc.Invoke(ctx, CampaignService_GetRuleset_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *campaignServiceClient) ListRulesets(ctx context.Context, in *ListRulesetsRequest, opts ...grpc.CallOption) (*ListRulesetsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListRulesetsResponse)
+	err := c.cc.Invoke(ctx, CampaignService_ListRulesets_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *campaignServiceClient) OverrideRuleset(ctx context.Context, in *OverrideRulesetRequest, opts ...grpc.CallOption) (*OverrideRulesetResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(OverrideRulesetResponse)
+	err := c.cc.Invoke(ctx, CampaignService_OverrideRuleset_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -243,6 +297,36 @@ func (c *campaignServiceClient) ResetParty(ctx context.Context, in *ResetPartyRe
 	return out, nil
 }
 
+func (c *campaignServiceClient) FileRequest(ctx context.Context, in *FileRequestRequest, opts ...grpc.CallOption) (*FileRequestResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(FileRequestResponse)
+	err := c.cc.Invoke(ctx, CampaignService_FileRequest_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *campaignServiceClient) ListRequests(ctx context.Context, in *ListRequestsRequest, opts ...grpc.CallOption) (*ListRequestsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ListRequestsResponse)
+	err := c.cc.Invoke(ctx, CampaignService_ListRequests_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *campaignServiceClient) CloseRequest(ctx context.Context, in *CloseRequestRequest, opts ...grpc.CallOption) (*CloseRequestResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CloseRequestResponse)
+	err := c.cc.Invoke(ctx, CampaignService_CloseRequest_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // CampaignServiceServer is the server API for CampaignService service.
 // All implementations must embed UnimplementedCampaignServiceServer
 // for forward compatibility.
@@ -269,6 +353,17 @@ type CampaignServiceServer interface {
 	// SetChapter moves the story to a later chapter: belts grow and early slots are refunded (DIG-BELT-02, -04). GMs only.
 	// Refused: CHAPTER_PAST.
 	SetChapter(context.Context, *SetChapterRequest) (*SetChapterResponse, error)
+	// GetRuleset reads by which numbers and tables the campaign plays one rule system at present, and where each of them
+	// comes from. What has begun plays by the ruleset of its beginning. Fails with NOT_FOUND (no such system).
+	GetRuleset(context.Context, *GetRulesetRequest) (*GetRulesetResponse, error)
+	// ListRulesets lists the rule systems, each with the parameters that the campaign overrides.
+	ListRulesets(context.Context, *ListRulesetsRequest) (*ListRulesetsResponse, error)
+	// OverrideRuleset sets parameters of a rule system for the campaign, or lets them be the shipped ones again; all of it or
+	// nothing. It holds for whatever begins afterwards, and for every later command to characters, companies and parties;
+	// nothing that somebody owns is taken away. GMs only. Fails with NOT_FOUND (no such system) and with INVALID_ARGUMENT
+	// naming the parameter: UNKNOWN_PARAMETER, WRONG_TYPE, OUT_OF_RANGE (a range or a list of options), or
+	// INCONSISTENT_RULESET (each value is possible, but not beside the others).
+	OverrideRuleset(context.Context, *OverrideRulesetRequest) (*OverrideRulesetResponse, error)
 	// WatchCampaign sends every record after from_seq, then follows the campaign until the caller leaves.
 	WatchCampaign(*WatchCampaignRequest, grpc.ServerStreamingServer[WatchCampaignResponse]) error
 	// CreateParty forms a party led by the acting character (DIG-PARTY-03, DIG-CMD-02). The dungeon need not exist yet.
@@ -290,6 +385,13 @@ type CampaignServiceServer interface {
 	// ResetParty clears the acting character's party, whichever it is (DIG-CMD-04); as LeaveParty.
 	// Refused: NOT_IN_PARTY, LEADER_WITH_MEMBERS, LEASED.
 	ResetParty(context.Context, *ResetPartyRequest) (*ResetPartyResponse, error)
+	// FileRequest keeps a note in which the acting character's player asks the GMs (DIG-CMD-19). Only GMs read it.
+	// Refused: NOT_IN_PARTY.
+	FileRequest(context.Context, *FileRequestRequest) (*FileRequestResponse, error)
+	// ListRequests lists the notes to the GMs in order of filing. GMs only.
+	ListRequests(context.Context, *ListRequestsRequest) (*ListRequestsResponse, error)
+	// CloseRequest ends a note to the GMs. GMs only. Refused: NO_SUCH_REQUEST (it is closed already).
+	CloseRequest(context.Context, *CloseRequestRequest) (*CloseRequestResponse, error)
 	mustEmbedUnimplementedCampaignServiceServer()
 }
 
@@ -318,6 +420,15 @@ func (UnimplementedCampaignServiceServer) RemoveMember(context.Context, *RemoveM
 func (UnimplementedCampaignServiceServer) SetChapter(context.Context, *SetChapterRequest) (*SetChapterResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetChapter not implemented")
 }
+func (UnimplementedCampaignServiceServer) GetRuleset(context.Context, *GetRulesetRequest) (*GetRulesetResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetRuleset not implemented")
+}
+func (UnimplementedCampaignServiceServer) ListRulesets(context.Context, *ListRulesetsRequest) (*ListRulesetsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRulesets not implemented")
+}
+func (UnimplementedCampaignServiceServer) OverrideRuleset(context.Context, *OverrideRulesetRequest) (*OverrideRulesetResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method OverrideRuleset not implemented")
+}
 func (UnimplementedCampaignServiceServer) WatchCampaign(*WatchCampaignRequest, grpc.ServerStreamingServer[WatchCampaignResponse]) error {
 	return status.Error(codes.Unimplemented, "method WatchCampaign not implemented")
 }
@@ -341,6 +452,15 @@ func (UnimplementedCampaignServiceServer) PromoteMember(context.Context, *Promot
 }
 func (UnimplementedCampaignServiceServer) ResetParty(context.Context, *ResetPartyRequest) (*ResetPartyResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ResetParty not implemented")
+}
+func (UnimplementedCampaignServiceServer) FileRequest(context.Context, *FileRequestRequest) (*FileRequestResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method FileRequest not implemented")
+}
+func (UnimplementedCampaignServiceServer) ListRequests(context.Context, *ListRequestsRequest) (*ListRequestsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ListRequests not implemented")
+}
+func (UnimplementedCampaignServiceServer) CloseRequest(context.Context, *CloseRequestRequest) (*CloseRequestResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CloseRequest not implemented")
 }
 func (UnimplementedCampaignServiceServer) mustEmbedUnimplementedCampaignServiceServer() {}
 func (UnimplementedCampaignServiceServer) testEmbeddedByValue()                         {}
@@ -467,6 +587,60 @@ func _CampaignService_SetChapter_Handler(srv interface{}, ctx context.Context, d
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(CampaignServiceServer).SetChapter(ctx, req.(*SetChapterRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _CampaignService_GetRuleset_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetRulesetRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CampaignServiceServer).GetRuleset(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CampaignService_GetRuleset_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CampaignServiceServer).GetRuleset(ctx, req.(*GetRulesetRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _CampaignService_ListRulesets_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRulesetsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CampaignServiceServer).ListRulesets(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CampaignService_ListRulesets_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CampaignServiceServer).ListRulesets(ctx, req.(*ListRulesetsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _CampaignService_OverrideRuleset_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(OverrideRulesetRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CampaignServiceServer).OverrideRuleset(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CampaignService_OverrideRuleset_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CampaignServiceServer).OverrideRuleset(ctx, req.(*OverrideRulesetRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -608,6 +782,60 @@ func _CampaignService_ResetParty_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _CampaignService_FileRequest_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(FileRequestRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CampaignServiceServer).FileRequest(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CampaignService_FileRequest_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CampaignServiceServer).FileRequest(ctx, req.(*FileRequestRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _CampaignService_ListRequests_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ListRequestsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CampaignServiceServer).ListRequests(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CampaignService_ListRequests_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CampaignServiceServer).ListRequests(ctx, req.(*ListRequestsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _CampaignService_CloseRequest_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CloseRequestRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CampaignServiceServer).CloseRequest(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CampaignService_CloseRequest_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CampaignServiceServer).CloseRequest(ctx, req.(*CloseRequestRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // CampaignService_ServiceDesc is the grpc.ServiceDesc for CampaignService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -640,6 +868,18 @@ var CampaignService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _CampaignService_SetChapter_Handler,
 		},
 		{
+			MethodName: "GetRuleset",
+			Handler:    _CampaignService_GetRuleset_Handler,
+		},
+		{
+			MethodName: "ListRulesets",
+			Handler:    _CampaignService_ListRulesets_Handler,
+		},
+		{
+			MethodName: "OverrideRuleset",
+			Handler:    _CampaignService_OverrideRuleset_Handler,
+		},
+		{
 			MethodName: "CreateParty",
 			Handler:    _CampaignService_CreateParty_Handler,
 		},
@@ -666,6 +906,18 @@ var CampaignService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "ResetParty",
 			Handler:    _CampaignService_ResetParty_Handler,
+		},
+		{
+			MethodName: "FileRequest",
+			Handler:    _CampaignService_FileRequest_Handler,
+		},
+		{
+			MethodName: "ListRequests",
+			Handler:    _CampaignService_ListRequests_Handler,
+		},
+		{
+			MethodName: "CloseRequest",
+			Handler:    _CampaignService_CloseRequest_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

@@ -52,6 +52,8 @@ type Server struct {
 	access      *adapter.Access
 	definitions *adapter.Aggregate[definition, *dungeonv1.DungeonEvent]
 	runs        *adapter.Aggregate[run, *dungeonv1.RunEvent]
+	// simulations has a place for each that may run at once.
+	simulations chan struct{}
 }
 
 // New returns a server.
@@ -66,6 +68,7 @@ func New(cfg Config) (*Server, error) {
 		cfg: cfg, rules: cfg.Rules, log: cfg.Logger, access: adapter.NewAccess(cfg.Members),
 		definitions: adapter.NewAggregate(cfg.Store, nil, definitionSpec, cfg.Journal...),
 		runs:        adapter.NewAggregate(cfg.Store, adapter.RemoteKeys{Client: cfg.Dice}, runSpec, cfg.Journal...),
+		simulations: make(chan struct{}, maxSimulations),
 	}, nil
 }
 

@@ -1,4 +1,4 @@
-// Command wayfarer is the suite's command line: it plays the demo and checks dice.
+// Command wayfarer is the suite's command line: it plays the demo, checks dice and measures dungeons.
 package main
 
 import (
@@ -28,6 +28,6 @@ func root() *cobra.Command {
 		Use: "wayfarer", Short: "Plays expeditions and checks dice", Version: version,
 		SilenceUsage: true, SilenceErrors: true,
 	}
-	c.AddCommand(demoCommand(), diceCommand())
+	c.AddCommand(demoCommand(), diceCommand(), simulateCommand(), balanceCommand())
 	return c
 }

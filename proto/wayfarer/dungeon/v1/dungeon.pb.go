@@ -895,6 +895,809 @@ func (x *ListDungeonsResponse) GetNextPageToken() string {
 	return ""
 }
 
+// Request of Simulate.
+type SimulateRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The campaign.
+	Parent string `protobuf:"bytes,1,opt,name=parent,proto3" json:"parent,omitempty"`
+	// What to play.
+	//
+	// Types that are valid to be assigned to What:
+	//
+	//	*SimulateRequest_Dungeon
+	//	*SimulateRequest_Definition
+	What isSimulateRequest_What `protobuf_oneof:"what"`
+	// Runs to play, 1 to 200000; 0 means 10000.
+	Runs int32 `protobuf:"varint,4,opt,name=runs,proto3" json:"runs,omitempty"`
+	// Seed of all dice.
+	Seed uint32 `protobuf:"varint,5,opt,name=seed,proto3" json:"seed,omitempty"`
+	// How the party plays: "sensible" (also when empty; the one that success rates are stated for), "never-risk",
+	// "always-risk" or "no-tools".
+	Policy string `protobuf:"bytes,6,opt,name=policy,proto3" json:"policy,omitempty"`
+	// Members of the reference parties, 2 to 7; 0 means 4. A party of one's own has its own number.
+	Members int32 `protobuf:"varint,7,opt,name=members,proto3" json:"members,omitempty"`
+	// The party that plays every run; empty: a reference party is drawn for each.
+	Party         []*SimulatedMember `protobuf:"bytes,8,rep,name=party,proto3" json:"party,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SimulateRequest) Reset() {
+	*x = SimulateRequest{}
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[13]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SimulateRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SimulateRequest) ProtoMessage() {}
+
+func (x *SimulateRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[13]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SimulateRequest.ProtoReflect.Descriptor instead.
+func (*SimulateRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{13}
+}
+
+func (x *SimulateRequest) GetParent() string {
+	if x != nil {
+		return x.Parent
+	}
+	return ""
+}
+
+func (x *SimulateRequest) GetWhat() isSimulateRequest_What {
+	if x != nil {
+		return x.What
+	}
+	return nil
+}
+
+func (x *SimulateRequest) GetDungeon() string {
+	if x != nil {
+		if x, ok := x.What.(*SimulateRequest_Dungeon); ok {
+			return x.Dungeon
+		}
+	}
+	return ""
+}
+
+func (x *SimulateRequest) GetDefinition() *DungeonDefinition {
+	if x != nil {
+		if x, ok := x.What.(*SimulateRequest_Definition); ok {
+			return x.Definition
+		}
+	}
+	return nil
+}
+
+func (x *SimulateRequest) GetRuns() int32 {
+	if x != nil {
+		return x.Runs
+	}
+	return 0
+}
+
+func (x *SimulateRequest) GetSeed() uint32 {
+	if x != nil {
+		return x.Seed
+	}
+	return 0
+}
+
+func (x *SimulateRequest) GetPolicy() string {
+	if x != nil {
+		return x.Policy
+	}
+	return ""
+}
+
+func (x *SimulateRequest) GetMembers() int32 {
+	if x != nil {
+		return x.Members
+	}
+	return 0
+}
+
+func (x *SimulateRequest) GetParty() []*SimulatedMember {
+	if x != nil {
+		return x.Party
+	}
+	return nil
+}
+
+type isSimulateRequest_What interface {
+	isSimulateRequest_What()
+}
+
+type SimulateRequest_Dungeon struct {
+	// Resource name of a dungeon of the campaign, in its newest revision.
+	Dungeon string `protobuf:"bytes,2,opt,name=dungeon,proto3,oneof"`
+}
+
+type SimulateRequest_Definition struct {
+	// A dungeon that need not be imported.
+	Definition *DungeonDefinition `protobuf:"bytes,3,opt,name=definition,proto3,oneof"`
+}
+
+func (*SimulateRequest_Dungeon) isSimulateRequest_What() {}
+
+func (*SimulateRequest_Definition) isSimulateRequest_What() {}
+
+// SimulatedMember is one member of a party of one's own.
+type SimulatedMember struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id, unique in the party.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// Rating of brute, 0 to 6.
+	Brute int32 `protobuf:"varint,2,opt,name=brute,proto3" json:"brute,omitempty"`
+	// Rating of agility.
+	Agility int32 `protobuf:"varint,3,opt,name=agility,proto3" json:"agility,omitempty"`
+	// Rating of wits.
+	Wits int32 `protobuf:"varint,4,opt,name=wits,proto3" json:"wits,omitempty"`
+	// Rating of combat.
+	Combat int32 `protobuf:"varint,5,opt,name=combat,proto3" json:"combat,omitempty"`
+	// The tools in the belt.
+	Tools         []*SimulatedTool `protobuf:"bytes,6,rep,name=tools,proto3" json:"tools,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SimulatedMember) Reset() {
+	*x = SimulatedMember{}
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[14]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SimulatedMember) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SimulatedMember) ProtoMessage() {}
+
+func (x *SimulatedMember) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[14]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SimulatedMember.ProtoReflect.Descriptor instead.
+func (*SimulatedMember) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{14}
+}
+
+func (x *SimulatedMember) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *SimulatedMember) GetBrute() int32 {
+	if x != nil {
+		return x.Brute
+	}
+	return 0
+}
+
+func (x *SimulatedMember) GetAgility() int32 {
+	if x != nil {
+		return x.Agility
+	}
+	return 0
+}
+
+func (x *SimulatedMember) GetWits() int32 {
+	if x != nil {
+		return x.Wits
+	}
+	return 0
+}
+
+func (x *SimulatedMember) GetCombat() int32 {
+	if x != nil {
+		return x.Combat
+	}
+	return 0
+}
+
+func (x *SimulatedMember) GetTools() []*SimulatedTool {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
+// SimulatedTool is one tool of a member (DIG-TOOL-…).
+type SimulatedTool struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id, unique among the member's tools.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// "brute", "agility", "wits" or "combat".
+	Ability string `protobuf:"bytes,2,opt,name=ability,proto3" json:"ability,omitempty"`
+	// "major" or "minor".
+	Rating string `protobuf:"bytes,3,opt,name=rating,proto3" json:"rating,omitempty"`
+	// Names of its qualities.
+	Qualities []string `protobuf:"bytes,4,rep,name=qualities,proto3" json:"qualities,omitempty"`
+	// Name of its drawback; empty: none.
+	Drawback      string `protobuf:"bytes,5,opt,name=drawback,proto3" json:"drawback,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SimulatedTool) Reset() {
+	*x = SimulatedTool{}
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SimulatedTool) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SimulatedTool) ProtoMessage() {}
+
+func (x *SimulatedTool) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SimulatedTool.ProtoReflect.Descriptor instead.
+func (*SimulatedTool) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *SimulatedTool) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *SimulatedTool) GetAbility() string {
+	if x != nil {
+		return x.Ability
+	}
+	return ""
+}
+
+func (x *SimulatedTool) GetRating() string {
+	if x != nil {
+		return x.Rating
+	}
+	return ""
+}
+
+func (x *SimulatedTool) GetQualities() []string {
+	if x != nil {
+		return x.Qualities
+	}
+	return nil
+}
+
+func (x *SimulatedTool) GetDrawback() string {
+	if x != nil {
+		return x.Drawback
+	}
+	return ""
+}
+
+// Response of Simulate.
+type SimulateResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Progress until the report, which comes last.
+	//
+	// Types that are valid to be assigned to News:
+	//
+	//	*SimulateResponse_Progress
+	//	*SimulateResponse_Report
+	News          isSimulateResponse_News `protobuf_oneof:"news"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SimulateResponse) Reset() {
+	*x = SimulateResponse{}
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SimulateResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SimulateResponse) ProtoMessage() {}
+
+func (x *SimulateResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SimulateResponse.ProtoReflect.Descriptor instead.
+func (*SimulateResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *SimulateResponse) GetNews() isSimulateResponse_News {
+	if x != nil {
+		return x.News
+	}
+	return nil
+}
+
+func (x *SimulateResponse) GetProgress() *SimulationProgress {
+	if x != nil {
+		if x, ok := x.News.(*SimulateResponse_Progress); ok {
+			return x.Progress
+		}
+	}
+	return nil
+}
+
+func (x *SimulateResponse) GetReport() *SimulationReport {
+	if x != nil {
+		if x, ok := x.News.(*SimulateResponse_Report); ok {
+			return x.Report
+		}
+	}
+	return nil
+}
+
+type isSimulateResponse_News interface {
+	isSimulateResponse_News()
+}
+
+type SimulateResponse_Progress struct {
+	// How far it is.
+	Progress *SimulationProgress `protobuf:"bytes,1,opt,name=progress,proto3,oneof"`
+}
+
+type SimulateResponse_Report struct {
+	// How the runs came out.
+	Report *SimulationReport `protobuf:"bytes,2,opt,name=report,proto3,oneof"`
+}
+
+func (*SimulateResponse_Progress) isSimulateResponse_News() {}
+
+func (*SimulateResponse_Report) isSimulateResponse_News() {}
+
+// SimulationProgress tells how far a simulation is.
+type SimulationProgress struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Runs played.
+	Done int32 `protobuf:"varint,1,opt,name=done,proto3" json:"done,omitempty"`
+	// Runs to play.
+	Runs          int32 `protobuf:"varint,2,opt,name=runs,proto3" json:"runs,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SimulationProgress) Reset() {
+	*x = SimulationProgress{}
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SimulationProgress) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SimulationProgress) ProtoMessage() {}
+
+func (x *SimulationProgress) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SimulationProgress.ProtoReflect.Descriptor instead.
+func (*SimulationProgress) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *SimulationProgress) GetDone() int32 {
+	if x != nil {
+		return x.Done
+	}
+	return 0
+}
+
+func (x *SimulationProgress) GetRuns() int32 {
+	if x != nil {
+		return x.Runs
+	}
+	return 0
+}
+
+// SimulationReport is how the runs of a simulation came out. Rates and shares are from 0 to 1.
+type SimulationReport struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Runs played.
+	Runs int32 `protobuf:"varint,1,opt,name=runs,proto3" json:"runs,omitempty"`
+	// Share of runs won.
+	SuccessRate float64 `protobuf:"fixed64,2,opt,name=success_rate,json=successRate,proto3" json:"success_rate,omitempty"`
+	// The true rate lies above this with 97.5 % (Wilson's score) …
+	SuccessLow float64 `protobuf:"fixed64,3,opt,name=success_low,json=successLow,proto3" json:"success_low,omitempty"`
+	// … and below this.
+	SuccessHigh float64 `protobuf:"fixed64,4,opt,name=success_high,json=successHigh,proto3" json:"success_high,omitempty"`
+	// Where the rate of the dungeon's type belongs (DIG-TYPE-01 to -03), and whether it is there.
+	Band *Band `protobuf:"bytes,5,opt,name=band,proto3" json:"band,omitempty"`
+	// Runs by outcome: "won", "lost_retreat", "lost_exhausted".
+	Endings map[string]int32 `protobuf:"bytes,6,rep,name=endings,proto3" json:"endings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	// Mean number of challenges before climax and final (DIG-OVER-06).
+	MeanChallenges float64 `protobuf:"fixed64,7,opt,name=mean_challenges,json=meanChallenges,proto3" json:"mean_challenges,omitempty"`
+	// The first challenge, the second, …
+	Curve []*SimulatedChallenge `protobuf:"bytes,8,rep,name=curve,proto3" json:"curve,omitempty"`
+	// Each card of the dungeon, in its order.
+	Cards         []*SimulatedCard `protobuf:"bytes,9,rep,name=cards,proto3" json:"cards,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SimulationReport) Reset() {
+	*x = SimulationReport{}
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SimulationReport) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SimulationReport) ProtoMessage() {}
+
+func (x *SimulationReport) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SimulationReport.ProtoReflect.Descriptor instead.
+func (*SimulationReport) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *SimulationReport) GetRuns() int32 {
+	if x != nil {
+		return x.Runs
+	}
+	return 0
+}
+
+func (x *SimulationReport) GetSuccessRate() float64 {
+	if x != nil {
+		return x.SuccessRate
+	}
+	return 0
+}
+
+func (x *SimulationReport) GetSuccessLow() float64 {
+	if x != nil {
+		return x.SuccessLow
+	}
+	return 0
+}
+
+func (x *SimulationReport) GetSuccessHigh() float64 {
+	if x != nil {
+		return x.SuccessHigh
+	}
+	return 0
+}
+
+func (x *SimulationReport) GetBand() *Band {
+	if x != nil {
+		return x.Band
+	}
+	return nil
+}
+
+func (x *SimulationReport) GetEndings() map[string]int32 {
+	if x != nil {
+		return x.Endings
+	}
+	return nil
+}
+
+func (x *SimulationReport) GetMeanChallenges() float64 {
+	if x != nil {
+		return x.MeanChallenges
+	}
+	return 0
+}
+
+func (x *SimulationReport) GetCurve() []*SimulatedChallenge {
+	if x != nil {
+		return x.Curve
+	}
+	return nil
+}
+
+func (x *SimulationReport) GetCards() []*SimulatedCard {
+	if x != nil {
+		return x.Cards
+	}
+	return nil
+}
+
+// Band is where the success rate of a type belongs.
+type Band struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Lowest rate.
+	Low float64 `protobuf:"fixed64,1,opt,name=low,proto3" json:"low,omitempty"`
+	// Highest rate.
+	High float64 `protobuf:"fixed64,2,opt,name=high,proto3" json:"high,omitempty"`
+	// Whether the measured rate lies within.
+	Holds         bool `protobuf:"varint,3,opt,name=holds,proto3" json:"holds,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Band) Reset() {
+	*x = Band{}
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Band) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Band) ProtoMessage() {}
+
+func (x *Band) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Band.ProtoReflect.Descriptor instead.
+func (*Band) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *Band) GetLow() float64 {
+	if x != nil {
+		return x.Low
+	}
+	return 0
+}
+
+func (x *Band) GetHigh() float64 {
+	if x != nil {
+		return x.High
+	}
+	return 0
+}
+
+func (x *Band) GetHolds() bool {
+	if x != nil {
+		return x.Holds
+	}
+	return false
+}
+
+// SimulatedChallenge is the state of the runs after their n-th challenge, over the runs that got to it.
+type SimulatedChallenge struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Runs that met an n-th challenge.
+	Runs int32 `protobuf:"varint,1,opt,name=runs,proto3" json:"runs,omitempty"`
+	// Share that passed it.
+	Passed float64 `protobuf:"fixed64,2,opt,name=passed,proto3" json:"passed,omitempty"`
+	// Mean exploration after it.
+	Exploration float64 `protobuf:"fixed64,3,opt,name=exploration,proto3" json:"exploration,omitempty"`
+	// Mean exhaustion of a member after it.
+	Exhaustion float64 `protobuf:"fixed64,4,opt,name=exhaustion,proto3" json:"exhaustion,omitempty"`
+	// Mean number of members who can act no more.
+	Exhausted     float64 `protobuf:"fixed64,5,opt,name=exhausted,proto3" json:"exhausted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SimulatedChallenge) Reset() {
+	*x = SimulatedChallenge{}
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SimulatedChallenge) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SimulatedChallenge) ProtoMessage() {}
+
+func (x *SimulatedChallenge) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SimulatedChallenge.ProtoReflect.Descriptor instead.
+func (*SimulatedChallenge) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *SimulatedChallenge) GetRuns() int32 {
+	if x != nil {
+		return x.Runs
+	}
+	return 0
+}
+
+func (x *SimulatedChallenge) GetPassed() float64 {
+	if x != nil {
+		return x.Passed
+	}
+	return 0
+}
+
+func (x *SimulatedChallenge) GetExploration() float64 {
+	if x != nil {
+		return x.Exploration
+	}
+	return 0
+}
+
+func (x *SimulatedChallenge) GetExhaustion() float64 {
+	if x != nil {
+		return x.Exhaustion
+	}
+	return 0
+}
+
+func (x *SimulatedChallenge) GetExhausted() float64 {
+	if x != nil {
+		return x.Exhausted
+	}
+	return 0
+}
+
+// SimulatedCard is what one card does.
+type SimulatedCard struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Id of the card.
+	Card string `protobuf:"bytes,1,opt,name=card,proto3" json:"card,omitempty"`
+	// Its kind.
+	Kind string `protobuf:"bytes,2,opt,name=kind,proto3" json:"kind,omitempty"`
+	// How often it was drawn.
+	Met int32 `protobuf:"varint,3,opt,name=met,proto3" json:"met,omitempty"`
+	// Share of draws that were passed; 0 when it was never met.
+	Passed float64 `protobuf:"fixed64,4,opt,name=passed,proto3" json:"passed,omitempty"`
+	// Runs that were lost on it.
+	Ended         int32 `protobuf:"varint,5,opt,name=ended,proto3" json:"ended,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SimulatedCard) Reset() {
+	*x = SimulatedCard{}
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SimulatedCard) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SimulatedCard) ProtoMessage() {}
+
+func (x *SimulatedCard) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SimulatedCard.ProtoReflect.Descriptor instead.
+func (*SimulatedCard) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *SimulatedCard) GetCard() string {
+	if x != nil {
+		return x.Card
+	}
+	return ""
+}
+
+func (x *SimulatedCard) GetKind() string {
+	if x != nil {
+		return x.Kind
+	}
+	return ""
+}
+
+func (x *SimulatedCard) GetMet() int32 {
+	if x != nil {
+		return x.Met
+	}
+	return 0
+}
+
+func (x *SimulatedCard) GetPassed() float64 {
+	if x != nil {
+		return x.Passed
+	}
+	return 0
+}
+
+func (x *SimulatedCard) GetEnded() int32 {
+	if x != nil {
+		return x.Ended
+	}
+	return 0
+}
+
 // DungeonEvent is one fact of a definition. It is journaled, never sent.
 type DungeonEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -910,7 +1713,7 @@ type DungeonEvent struct {
 
 func (x *DungeonEvent) Reset() {
 	*x = DungeonEvent{}
-	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[13]
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -922,7 +1725,7 @@ func (x *DungeonEvent) String() string {
 func (*DungeonEvent) ProtoMessage() {}
 
 func (x *DungeonEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[13]
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -935,7 +1738,7 @@ func (x *DungeonEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DungeonEvent.ProtoReflect.Descriptor instead.
 func (*DungeonEvent) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{13}
+	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DungeonEvent) GetEvent() isDungeonEvent_Event {
@@ -976,7 +1779,7 @@ type DungeonImported struct {
 
 func (x *DungeonImported) Reset() {
 	*x = DungeonImported{}
-	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[14]
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -988,7 +1791,7 @@ func (x *DungeonImported) String() string {
 func (*DungeonImported) ProtoMessage() {}
 
 func (x *DungeonImported) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[14]
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1001,7 +1804,7 @@ func (x *DungeonImported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DungeonImported.ProtoReflect.Descriptor instead.
 func (*DungeonImported) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{14}
+	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *DungeonImported) GetDefinition() *DungeonDefinition {
@@ -1081,20 +1884,86 @@ const file_wayfarer_dungeon_v1_dungeon_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"x\n" +
 	"\x14ListDungeonsResponse\x128\n" +
 	"\bdungeons\x18\x01 \x03(\v2\x1c.wayfarer.dungeon.v1.DungeonR\bdungeons\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"[\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf0\x03\n" +
+	"\x0fSimulateRequest\x12=\n" +
+	"\x06parent\x18\x01 \x01(\tB%\xe0A\x02\xbaH\x1fr\x1d2\x1b^campaigns/[a-z0-9-]{1,63}$R\x06parent\x12W\n" +
+	"\adungeon\x18\x02 \x01(\tB;\xbaH8r624^campaigns/[a-z0-9-]{1,63}/dungeons/[a-z0-9-]{1,63}$H\x00R\adungeon\x12H\n" +
+	"\n" +
+	"definition\x18\x03 \x01(\v2&.wayfarer.dungeon.v1.DungeonDefinitionH\x00R\n" +
+	"definition\x12\x1f\n" +
+	"\x04runs\x18\x04 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xc0\x9a\f(\x00R\x04runs\x12\x12\n" +
+	"\x04seed\x18\x05 \x01(\rR\x04seed\x12L\n" +
+	"\x06policy\x18\x06 \x01(\tB4\xbaH1r/R\x00R\bsensibleR\n" +
+	"never-riskR\valways-riskR\bno-toolsR\x06policy\x12#\n" +
+	"\amembers\x18\a \x01(\x05B\t\xbaH\x06\x1a\x04\x18\a(\x00R\amembers\x12D\n" +
+	"\x05party\x18\b \x03(\v2$.wayfarer.dungeon.v1.SimulatedMemberB\b\xbaH\x05\x92\x01\x02\x10\aR\x05partyB\r\n" +
+	"\x04what\x12\x05\xbaH\x02\b\x01\"\x8a\x02\n" +
+	"\x0fSimulatedMember\x12+\n" +
+	"\x02id\x18\x01 \x01(\tB\x1b\xe0A\x02\xbaH\x15r\x132\x11^[a-z0-9-]{1,63}$R\x02id\x12\x1f\n" +
+	"\x05brute\x18\x02 \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x14(\x00R\x05brute\x12#\n" +
+	"\aagility\x18\x03 \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x14(\x00R\aagility\x12\x1d\n" +
+	"\x04wits\x18\x04 \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x14(\x00R\x04wits\x12!\n" +
+	"\x06combat\x18\x05 \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x14(\x00R\x06combat\x12B\n" +
+	"\x05tools\x18\x06 \x03(\v2\".wayfarer.dungeon.v1.SimulatedToolB\b\xbaH\x05\x92\x01\x02\x10\x14R\x05tools\"\xb2\x01\n" +
+	"\rSimulatedTool\x12+\n" +
+	"\x02id\x18\x01 \x01(\tB\x1b\xe0A\x02\xbaH\x15r\x132\x11^[a-z0-9-]{1,63}$R\x02id\x12\x18\n" +
+	"\aability\x18\x02 \x01(\tR\aability\x12\x16\n" +
+	"\x06rating\x18\x03 \x01(\tR\x06rating\x12&\n" +
+	"\tqualities\x18\x04 \x03(\tB\b\xbaH\x05\x92\x01\x02\x10\x14R\tqualities\x12\x1a\n" +
+	"\bdrawback\x18\x05 \x01(\tR\bdrawback\"\xa2\x01\n" +
+	"\x10SimulateResponse\x12E\n" +
+	"\bprogress\x18\x01 \x01(\v2'.wayfarer.dungeon.v1.SimulationProgressH\x00R\bprogress\x12?\n" +
+	"\x06report\x18\x02 \x01(\v2%.wayfarer.dungeon.v1.SimulationReportH\x00R\x06reportB\x06\n" +
+	"\x04news\"<\n" +
+	"\x12SimulationProgress\x12\x12\n" +
+	"\x04done\x18\x01 \x01(\x05R\x04done\x12\x12\n" +
+	"\x04runs\x18\x02 \x01(\x05R\x04runs\"\xe8\x03\n" +
+	"\x10SimulationReport\x12\x12\n" +
+	"\x04runs\x18\x01 \x01(\x05R\x04runs\x12!\n" +
+	"\fsuccess_rate\x18\x02 \x01(\x01R\vsuccessRate\x12\x1f\n" +
+	"\vsuccess_low\x18\x03 \x01(\x01R\n" +
+	"successLow\x12!\n" +
+	"\fsuccess_high\x18\x04 \x01(\x01R\vsuccessHigh\x12-\n" +
+	"\x04band\x18\x05 \x01(\v2\x19.wayfarer.dungeon.v1.BandR\x04band\x12L\n" +
+	"\aendings\x18\x06 \x03(\v22.wayfarer.dungeon.v1.SimulationReport.EndingsEntryR\aendings\x12'\n" +
+	"\x0fmean_challenges\x18\a \x01(\x01R\x0emeanChallenges\x12=\n" +
+	"\x05curve\x18\b \x03(\v2'.wayfarer.dungeon.v1.SimulatedChallengeR\x05curve\x128\n" +
+	"\x05cards\x18\t \x03(\v2\".wayfarer.dungeon.v1.SimulatedCardR\x05cards\x1a:\n" +
+	"\fEndingsEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"B\n" +
+	"\x04Band\x12\x10\n" +
+	"\x03low\x18\x01 \x01(\x01R\x03low\x12\x12\n" +
+	"\x04high\x18\x02 \x01(\x01R\x04high\x12\x14\n" +
+	"\x05holds\x18\x03 \x01(\bR\x05holds\"\xa0\x01\n" +
+	"\x12SimulatedChallenge\x12\x12\n" +
+	"\x04runs\x18\x01 \x01(\x05R\x04runs\x12\x16\n" +
+	"\x06passed\x18\x02 \x01(\x01R\x06passed\x12 \n" +
+	"\vexploration\x18\x03 \x01(\x01R\vexploration\x12\x1e\n" +
+	"\n" +
+	"exhaustion\x18\x04 \x01(\x01R\n" +
+	"exhaustion\x12\x1c\n" +
+	"\texhausted\x18\x05 \x01(\x01R\texhausted\"w\n" +
+	"\rSimulatedCard\x12\x12\n" +
+	"\x04card\x18\x01 \x01(\tR\x04card\x12\x12\n" +
+	"\x04kind\x18\x02 \x01(\tR\x04kind\x12\x10\n" +
+	"\x03met\x18\x03 \x01(\x05R\x03met\x12\x16\n" +
+	"\x06passed\x18\x04 \x01(\x01R\x06passed\x12\x14\n" +
+	"\x05ended\x18\x05 \x01(\x05R\x05ended\"[\n" +
 	"\fDungeonEvent\x12B\n" +
 	"\bimported\x18\x01 \x01(\v2$.wayfarer.dungeon.v1.DungeonImportedH\x00R\bimportedB\a\n" +
 	"\x05event\"Y\n" +
 	"\x0fDungeonImported\x12F\n" +
 	"\n" +
 	"definition\x18\x01 \x01(\v2&.wayfarer.dungeon.v1.DungeonDefinitionR\n" +
-	"definition2\x82\x05\n" +
+	"definition2\x95\x06\n" +
 	"\x0eDungeonService\x12\xa4\x01\n" +
 	"\rImportDungeon\x12).wayfarer.dungeon.v1.ImportDungeonRequest\x1a*.wayfarer.dungeon.v1.ImportDungeonResponse\"<\x82\xd3\xe4\x93\x026:\x01*b\adungeon\"(/v1/{parent=campaigns/*}/dungeons:import\x12\xa3\x01\n" +
 	"\x0fValidateDungeon\x12+.wayfarer.dungeon.v1.ValidateDungeonRequest\x1a,.wayfarer.dungeon.v1.ValidateDungeonResponse\"5\x82\xd3\xe4\x93\x02/:\x01*\"*/v1/{parent=campaigns/*}/dungeons:validate\x12\x91\x01\n" +
 	"\n" +
 	"GetDungeon\x12&.wayfarer.dungeon.v1.GetDungeonRequest\x1a'.wayfarer.dungeon.v1.GetDungeonResponse\"2\x82\xd3\xe4\x93\x02,b\adungeon\x12!/v1/{name=campaigns/*/dungeons/*}\x12\x8e\x01\n" +
-	"\fListDungeons\x12(.wayfarer.dungeon.v1.ListDungeonsRequest\x1a).wayfarer.dungeon.v1.ListDungeonsResponse\")\x82\xd3\xe4\x93\x02#\x12!/v1/{parent=campaigns/*}/dungeonsBFZDgithub.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1;dungeonv1b\x06proto3"
+	"\fListDungeons\x12(.wayfarer.dungeon.v1.ListDungeonsRequest\x1a).wayfarer.dungeon.v1.ListDungeonsResponse\")\x82\xd3\xe4\x93\x02#\x12!/v1/{parent=campaigns/*}/dungeons\x12\x90\x01\n" +
+	"\bSimulate\x12$.wayfarer.dungeon.v1.SimulateRequest\x1a%.wayfarer.dungeon.v1.SimulateResponse\"5\x82\xd3\xe4\x93\x02/:\x01*\"*/v1/{parent=campaigns/*}/dungeons:simulate0\x01BFZDgithub.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1;dungeonv1b\x06proto3"
 
 var (
 	file_wayfarer_dungeon_v1_dungeon_proto_rawDescOnce sync.Once
@@ -1108,7 +1977,7 @@ func file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP() []byte {
 	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescData
 }
 
-var file_wayfarer_dungeon_v1_dungeon_proto_msgTypes = make([]protoimpl.MessageInfo, 15)
+var file_wayfarer_dungeon_v1_dungeon_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
 var file_wayfarer_dungeon_v1_dungeon_proto_goTypes = []any{
 	(*Dungeon)(nil),                 // 0: wayfarer.dungeon.v1.Dungeon
 	(*DungeonDefinition)(nil),       // 1: wayfarer.dungeon.v1.DungeonDefinition
@@ -1123,39 +1992,60 @@ var file_wayfarer_dungeon_v1_dungeon_proto_goTypes = []any{
 	(*GetDungeonResponse)(nil),      // 10: wayfarer.dungeon.v1.GetDungeonResponse
 	(*ListDungeonsRequest)(nil),     // 11: wayfarer.dungeon.v1.ListDungeonsRequest
 	(*ListDungeonsResponse)(nil),    // 12: wayfarer.dungeon.v1.ListDungeonsResponse
-	(*DungeonEvent)(nil),            // 13: wayfarer.dungeon.v1.DungeonEvent
-	(*DungeonImported)(nil),         // 14: wayfarer.dungeon.v1.DungeonImported
-	(*timestamppb.Timestamp)(nil),   // 15: google.protobuf.Timestamp
-	(*v1.Record)(nil),               // 16: wayfarer.type.v1.Record
+	(*SimulateRequest)(nil),         // 13: wayfarer.dungeon.v1.SimulateRequest
+	(*SimulatedMember)(nil),         // 14: wayfarer.dungeon.v1.SimulatedMember
+	(*SimulatedTool)(nil),           // 15: wayfarer.dungeon.v1.SimulatedTool
+	(*SimulateResponse)(nil),        // 16: wayfarer.dungeon.v1.SimulateResponse
+	(*SimulationProgress)(nil),      // 17: wayfarer.dungeon.v1.SimulationProgress
+	(*SimulationReport)(nil),        // 18: wayfarer.dungeon.v1.SimulationReport
+	(*Band)(nil),                    // 19: wayfarer.dungeon.v1.Band
+	(*SimulatedChallenge)(nil),      // 20: wayfarer.dungeon.v1.SimulatedChallenge
+	(*SimulatedCard)(nil),           // 21: wayfarer.dungeon.v1.SimulatedCard
+	(*DungeonEvent)(nil),            // 22: wayfarer.dungeon.v1.DungeonEvent
+	(*DungeonImported)(nil),         // 23: wayfarer.dungeon.v1.DungeonImported
+	nil,                             // 24: wayfarer.dungeon.v1.SimulationReport.EndingsEntry
+	(*timestamppb.Timestamp)(nil),   // 25: google.protobuf.Timestamp
+	(*v1.Record)(nil),               // 26: wayfarer.type.v1.Record
 }
 var file_wayfarer_dungeon_v1_dungeon_proto_depIdxs = []int32{
 	1,  // 0: wayfarer.dungeon.v1.Dungeon.definition:type_name -> wayfarer.dungeon.v1.DungeonDefinition
-	15, // 1: wayfarer.dungeon.v1.Dungeon.create_time:type_name -> google.protobuf.Timestamp
+	25, // 1: wayfarer.dungeon.v1.Dungeon.create_time:type_name -> google.protobuf.Timestamp
 	2,  // 2: wayfarer.dungeon.v1.DungeonDefinition.tn_bonus:type_name -> wayfarer.dungeon.v1.TnBonus
 	3,  // 3: wayfarer.dungeon.v1.DungeonDefinition.cards:type_name -> wayfarer.dungeon.v1.Card
 	1,  // 4: wayfarer.dungeon.v1.ImportDungeonRequest.dungeon:type_name -> wayfarer.dungeon.v1.DungeonDefinition
-	16, // 5: wayfarer.dungeon.v1.ImportDungeonResponse.record:type_name -> wayfarer.type.v1.Record
+	26, // 5: wayfarer.dungeon.v1.ImportDungeonResponse.record:type_name -> wayfarer.type.v1.Record
 	0,  // 6: wayfarer.dungeon.v1.ImportDungeonResponse.dungeon:type_name -> wayfarer.dungeon.v1.Dungeon
 	1,  // 7: wayfarer.dungeon.v1.ValidateDungeonRequest.dungeon:type_name -> wayfarer.dungeon.v1.DungeonDefinition
 	4,  // 8: wayfarer.dungeon.v1.ValidateDungeonResponse.violations:type_name -> wayfarer.dungeon.v1.Problem
 	4,  // 9: wayfarer.dungeon.v1.ValidateDungeonResponse.warnings:type_name -> wayfarer.dungeon.v1.Problem
 	0,  // 10: wayfarer.dungeon.v1.GetDungeonResponse.dungeon:type_name -> wayfarer.dungeon.v1.Dungeon
 	0,  // 11: wayfarer.dungeon.v1.ListDungeonsResponse.dungeons:type_name -> wayfarer.dungeon.v1.Dungeon
-	14, // 12: wayfarer.dungeon.v1.DungeonEvent.imported:type_name -> wayfarer.dungeon.v1.DungeonImported
-	1,  // 13: wayfarer.dungeon.v1.DungeonImported.definition:type_name -> wayfarer.dungeon.v1.DungeonDefinition
-	5,  // 14: wayfarer.dungeon.v1.DungeonService.ImportDungeon:input_type -> wayfarer.dungeon.v1.ImportDungeonRequest
-	7,  // 15: wayfarer.dungeon.v1.DungeonService.ValidateDungeon:input_type -> wayfarer.dungeon.v1.ValidateDungeonRequest
-	9,  // 16: wayfarer.dungeon.v1.DungeonService.GetDungeon:input_type -> wayfarer.dungeon.v1.GetDungeonRequest
-	11, // 17: wayfarer.dungeon.v1.DungeonService.ListDungeons:input_type -> wayfarer.dungeon.v1.ListDungeonsRequest
-	6,  // 18: wayfarer.dungeon.v1.DungeonService.ImportDungeon:output_type -> wayfarer.dungeon.v1.ImportDungeonResponse
-	8,  // 19: wayfarer.dungeon.v1.DungeonService.ValidateDungeon:output_type -> wayfarer.dungeon.v1.ValidateDungeonResponse
-	10, // 20: wayfarer.dungeon.v1.DungeonService.GetDungeon:output_type -> wayfarer.dungeon.v1.GetDungeonResponse
-	12, // 21: wayfarer.dungeon.v1.DungeonService.ListDungeons:output_type -> wayfarer.dungeon.v1.ListDungeonsResponse
-	18, // [18:22] is the sub-list for method output_type
-	14, // [14:18] is the sub-list for method input_type
-	14, // [14:14] is the sub-list for extension type_name
-	14, // [14:14] is the sub-list for extension extendee
-	0,  // [0:14] is the sub-list for field type_name
+	1,  // 12: wayfarer.dungeon.v1.SimulateRequest.definition:type_name -> wayfarer.dungeon.v1.DungeonDefinition
+	14, // 13: wayfarer.dungeon.v1.SimulateRequest.party:type_name -> wayfarer.dungeon.v1.SimulatedMember
+	15, // 14: wayfarer.dungeon.v1.SimulatedMember.tools:type_name -> wayfarer.dungeon.v1.SimulatedTool
+	17, // 15: wayfarer.dungeon.v1.SimulateResponse.progress:type_name -> wayfarer.dungeon.v1.SimulationProgress
+	18, // 16: wayfarer.dungeon.v1.SimulateResponse.report:type_name -> wayfarer.dungeon.v1.SimulationReport
+	19, // 17: wayfarer.dungeon.v1.SimulationReport.band:type_name -> wayfarer.dungeon.v1.Band
+	24, // 18: wayfarer.dungeon.v1.SimulationReport.endings:type_name -> wayfarer.dungeon.v1.SimulationReport.EndingsEntry
+	20, // 19: wayfarer.dungeon.v1.SimulationReport.curve:type_name -> wayfarer.dungeon.v1.SimulatedChallenge
+	21, // 20: wayfarer.dungeon.v1.SimulationReport.cards:type_name -> wayfarer.dungeon.v1.SimulatedCard
+	23, // 21: wayfarer.dungeon.v1.DungeonEvent.imported:type_name -> wayfarer.dungeon.v1.DungeonImported
+	1,  // 22: wayfarer.dungeon.v1.DungeonImported.definition:type_name -> wayfarer.dungeon.v1.DungeonDefinition
+	5,  // 23: wayfarer.dungeon.v1.DungeonService.ImportDungeon:input_type -> wayfarer.dungeon.v1.ImportDungeonRequest
+	7,  // 24: wayfarer.dungeon.v1.DungeonService.ValidateDungeon:input_type -> wayfarer.dungeon.v1.ValidateDungeonRequest
+	9,  // 25: wayfarer.dungeon.v1.DungeonService.GetDungeon:input_type -> wayfarer.dungeon.v1.GetDungeonRequest
+	11, // 26: wayfarer.dungeon.v1.DungeonService.ListDungeons:input_type -> wayfarer.dungeon.v1.ListDungeonsRequest
+	13, // 27: wayfarer.dungeon.v1.DungeonService.Simulate:input_type -> wayfarer.dungeon.v1.SimulateRequest
+	6,  // 28: wayfarer.dungeon.v1.DungeonService.ImportDungeon:output_type -> wayfarer.dungeon.v1.ImportDungeonResponse
+	8,  // 29: wayfarer.dungeon.v1.DungeonService.ValidateDungeon:output_type -> wayfarer.dungeon.v1.ValidateDungeonResponse
+	10, // 30: wayfarer.dungeon.v1.DungeonService.GetDungeon:output_type -> wayfarer.dungeon.v1.GetDungeonResponse
+	12, // 31: wayfarer.dungeon.v1.DungeonService.ListDungeons:output_type -> wayfarer.dungeon.v1.ListDungeonsResponse
+	16, // 32: wayfarer.dungeon.v1.DungeonService.Simulate:output_type -> wayfarer.dungeon.v1.SimulateResponse
+	28, // [28:33] is the sub-list for method output_type
+	23, // [23:28] is the sub-list for method input_type
+	23, // [23:23] is the sub-list for extension type_name
+	23, // [23:23] is the sub-list for extension extendee
+	0,  // [0:23] is the sub-list for field type_name
 }
 
 func init() { file_wayfarer_dungeon_v1_dungeon_proto_init() }
@@ -1164,6 +2054,14 @@ func file_wayfarer_dungeon_v1_dungeon_proto_init() {
 		return
 	}
 	file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[13].OneofWrappers = []any{
+		(*SimulateRequest_Dungeon)(nil),
+		(*SimulateRequest_Definition)(nil),
+	}
+	file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[16].OneofWrappers = []any{
+		(*SimulateResponse_Progress)(nil),
+		(*SimulateResponse_Report)(nil),
+	}
+	file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[22].OneofWrappers = []any{
 		(*DungeonEvent_Imported)(nil),
 	}
 	type x struct{}
@@ -1172,7 +2070,7 @@ func file_wayfarer_dungeon_v1_dungeon_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wayfarer_dungeon_v1_dungeon_proto_rawDesc), len(file_wayfarer_dungeon_v1_dungeon_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   15,
+			NumMessages:   25,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

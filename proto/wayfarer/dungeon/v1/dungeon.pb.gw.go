@@ -231,6 +231,38 @@ func local_request_DungeonService_ListDungeons_0(ctx context.Context, marshaler 
 	return msg, metadata, err
 }
 
+func request_DungeonService_Simulate_0(ctx context.Context, marshaler runtime.Marshaler, client DungeonServiceClient, req *http.Request, pathParams map[string]string) (DungeonService_SimulateClient, runtime.ServerMetadata, error) {
+	var (
+		protoReq SimulateRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["parent"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "parent")
+	}
+	protoReq.Parent, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "parent", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	stream, err := client.Simulate(ctx, &protoReq)
+	if err != nil {
+		return nil, metadata, err
+	}
+	header, err := stream.Header()
+	if err != nil {
+		return nil, metadata, err
+	}
+	metadata.HeaderMD = header
+	return stream, metadata, nil
+}
+
 // RegisterDungeonServiceHandlerServer registers the http handlers for service DungeonService to "mux".
 // UnaryRPC     :call DungeonServiceServer directly.
 // StreamingRPC :currently unsupported pending https://github.com/grpc/grpc-go/issues/906.
@@ -316,6 +348,13 @@ func RegisterDungeonServiceHandlerServer(ctx context.Context, mux *runtime.Serve
 			return
 		}
 		forward_DungeonService_ListDungeons_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+
+	mux.Handle(http.MethodPost, pattern_DungeonService_Simulate_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		err := status.Error(codes.Unimplemented, "streaming calls are not yet supported in the in-process transport")
+		_, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+		return
 	})
 
 	return nil
@@ -425,6 +464,23 @@ func RegisterDungeonServiceHandlerClient(ctx context.Context, mux *runtime.Serve
 		}
 		forward_DungeonService_ListDungeons_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_DungeonService_Simulate_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/wayfarer.dungeon.v1.DungeonService/Simulate", runtime.WithHTTPPathPattern("/v1/{parent=campaigns/*}/dungeons:simulate"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_DungeonService_Simulate_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_DungeonService_Simulate_0(annotatedContext, mux, outboundMarshaler, w, req, func() (proto.Message, error) { return resp.Recv() }, mux.GetForwardResponseOptions()...)
+	})
 	return nil
 }
 
@@ -451,6 +507,7 @@ var (
 	pattern_DungeonService_ValidateDungeon_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "dungeons"}, "validate"))
 	pattern_DungeonService_GetDungeon_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "dungeons", "name"}, ""))
 	pattern_DungeonService_ListDungeons_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "dungeons"}, ""))
+	pattern_DungeonService_Simulate_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "dungeons"}, "simulate"))
 )
 
 var (
@@ -458,4 +515,5 @@ var (
 	forward_DungeonService_ValidateDungeon_0 = runtime.ForwardResponseMessage
 	forward_DungeonService_GetDungeon_0      = runtime.ForwardResponseMessage
 	forward_DungeonService_ListDungeons_0    = runtime.ForwardResponseMessage
+	forward_DungeonService_Simulate_0        = runtime.ForwardResponseStream
 )

@@ -25,6 +25,7 @@ const (
 	DungeonService_ValidateDungeon_FullMethodName = "/wayfarer.dungeon.v1.DungeonService/ValidateDungeon"
 	DungeonService_GetDungeon_FullMethodName      = "/wayfarer.dungeon.v1.DungeonService/GetDungeon"
 	DungeonService_ListDungeons_FullMethodName    = "/wayfarer.dungeon.v1.DungeonService/ListDungeons"
+	DungeonService_Simulate_FullMethodName        = "/wayfarer.dungeon.v1.DungeonService/Simulate"
 )
 
 // DungeonServiceClient is the client API for DungeonService service.
@@ -45,6 +46,11 @@ type DungeonServiceClient interface {
 	GetDungeon(ctx context.Context, in *GetDungeonRequest, opts ...grpc.CallOption) (*GetDungeonResponse, error)
 	// ListDungeons lists a campaign's dungeons, newest first (DIG-CMD-01). Players do not see their cards.
 	ListDungeons(ctx context.Context, in *ListDungeonsRequest, opts ...grpc.CallOption) (*ListDungeonsResponse, error)
+	// Simulate plays a dungeon many times with the engine of real runs and tells how the runs came out: progress while it
+	// plays, the report last. The same request gets the same report. It changes nothing. GMs only, since a report tells of
+	// cards. Fails with INVALID_ARGUMENT that names the field: an unknown policy, a party that cannot enter, a dungeon that
+	// cannot be played; with RESOURCE_EXHAUSTED SIMULATOR_BUSY when as many simulations run as the server bears.
+	Simulate(ctx context.Context, in *SimulateRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SimulateResponse], error)
 }
 
 type dungeonServiceClient struct {
@@ -95,6 +101,25 @@ func (c *dungeonServiceClient) ListDungeons(ctx context.Context, in *ListDungeon
 	return out, nil
 }
 
+func (c *dungeonServiceClient) Simulate(ctx context.Context, in *SimulateRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SimulateResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &DungeonService_ServiceDesc.Streams[0], DungeonService_Simulate_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[SimulateRequest, SimulateResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type DungeonService_SimulateClient = grpc.ServerStreamingClient[SimulateResponse]
+
 // DungeonServiceServer is the server API for DungeonService service.
 // All implementations must embed UnimplementedDungeonServiceServer
 // for forward compatibility.
@@ -113,6 +138,11 @@ type DungeonServiceServer interface {
 	GetDungeon(context.Context, *GetDungeonRequest) (*GetDungeonResponse, error)
 	// ListDungeons lists a campaign's dungeons, newest first (DIG-CMD-01). Players do not see their cards.
 	ListDungeons(context.Context, *ListDungeonsRequest) (*ListDungeonsResponse, error)
+	// Simulate plays a dungeon many times with the engine of real runs and tells how the runs came out: progress while it
+	// plays, the report last. The same request gets the same report. It changes nothing. GMs only, since a report tells of
+	// cards. Fails with INVALID_ARGUMENT that names the field: an unknown policy, a party that cannot enter, a dungeon that
+	// cannot be played; with RESOURCE_EXHAUSTED SIMULATOR_BUSY when as many simulations run as the server bears.
+	Simulate(*SimulateRequest, grpc.ServerStreamingServer[SimulateResponse]) error
 	mustEmbedUnimplementedDungeonServiceServer()
 }
 
@@ -134,6 +164,9 @@ func (UnimplementedDungeonServiceServer) GetDungeon(context.Context, *GetDungeon
 }
 func (UnimplementedDungeonServiceServer) ListDungeons(context.Context, *ListDungeonsRequest) (*ListDungeonsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method ListDungeons not implemented")
+}
+func (UnimplementedDungeonServiceServer) Simulate(*SimulateRequest, grpc.ServerStreamingServer[SimulateResponse]) error {
+	return status.Error(codes.Unimplemented, "method Simulate not implemented")
 }
 func (UnimplementedDungeonServiceServer) mustEmbedUnimplementedDungeonServiceServer() {}
 func (UnimplementedDungeonServiceServer) testEmbeddedByValue()                        {}
@@ -228,6 +261,17 @@ func _DungeonService_ListDungeons_Handler(srv interface{}, ctx context.Context, 
 	return interceptor(ctx, in, info, handler)
 }
 
+func _DungeonService_Simulate_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(SimulateRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(DungeonServiceServer).Simulate(m, &grpc.GenericServerStream[SimulateRequest, SimulateResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type DungeonService_SimulateServer = grpc.ServerStreamingServer[SimulateResponse]
+
 // DungeonService_ServiceDesc is the grpc.ServiceDesc for DungeonService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -252,6 +296,12 @@ var DungeonService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _DungeonService_ListDungeons_Handler,
 		},
 	},
-	Streams:  []grpc.StreamDesc{},
+	Streams: []grpc.StreamDesc{
+		{
+			StreamName:    "Simulate",
+			Handler:       _DungeonService_Simulate_Handler,
+			ServerStreams: true,
+		},
+	},
 	Metadata: "wayfarer/dungeon/v1/dungeon.proto",
 }

@@ -2,10 +2,90 @@ package digger
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/wayfarer-rpg/wayfarer/rules/play"
 )
+
+func mustJSON(t *testing.T, v any) string {
+	t.Helper()
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
+}
+
+func codeOf(t *testing.T, err error) string {
+	t.Helper()
+	if err == nil {
+		return ""
+	}
+	var r *play.Refusal
+	if !errors.As(err, &r) {
+		t.Fatalf("no refusal: %v", err)
+	}
+	return r.Code
+}
+
+// do decides and folds a command, and checks on the way what holds for every command: the state it was decided on stays
+// as it was, the dice recorded are those given, and the state survives JSON.
+func do(t *testing.T, r Run, c RunCommand, faces ...int) (Run, []RunEvent) {
+	t.Helper()
+	next, events, code := try(t, r, c, faces...)
+	if code != "" {
+		t.Fatalf("%#v refused: %s", c, code)
+	}
+	return next, events
+}
+
+func try(t *testing.T, r Run, c RunCommand, faces ...int) (Run, []RunEvent, string) {
+	t.Helper()
+	before := mustJSON(t, r)
+	dice := play.ReportedDice(faces...)
+	events, err := DecideRun(r, c, dice)
+	if err == nil {
+		err = dice.Close()
+	}
+	if code := codeOf(t, err); code != "" {
+		if mustJSON(t, r) != before {
+			t.Fatalf("refusing %#v changed the state", c)
+		}
+		return r, nil, code
+	}
+	if len(dice.Rolled()) != len(faces) {
+		t.Fatalf("%#v recorded %d dice of %d", c, len(dice.Rolled()), len(faces))
+	}
+	next := r
+	for _, e := range events {
+		next = ApplyRun(next, e)
+	}
+	if mustJSON(t, r) != before {
+		t.Fatalf("deciding or folding %#v changed the old state", c)
+	}
+	var again Run
+	if err := json.Unmarshal([]byte(mustJSON(t, next)), &again); err != nil || mustJSON(t, again) != mustJSON(t, next) {
+		t.Fatalf("the state does not survive JSON: %v", err)
+	}
+	return next, events, ""
+}
+
+// face returns the reported die that draws a card: its place among the candidates, none when there is no choice.
+func face(t *testing.T, r Run, card string) []int {
+	t.Helper()
+	ids, _ := r.Candidates()
+	at := slices.Index(ids, card)
+	if at < 0 {
+		t.Fatalf("%s cannot be drawn, only %v", card, ids)
+	}
+	if len(ids) == 1 {
+		return nil
+	}
+	return []int{at + 1}
+}
 
 // changed returns the shipped ruleset with a change.
 func changed(t *testing.T, change func(*Ruleset)) *Ruleset {

@@ -683,7 +683,11 @@ func TestOrderOfActing(t *testing.T) {
 	t.Parallel()
 	t.Run("DIG-ACT-06 changes only the order of dice, effects and users", func(t *testing.T) {
 		t.Parallel()
-		tr := loadTranscripts(t)[1]
+		file, err := ParseTranscripts(shippedTranscripts(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tr := file.Transcripts[1]
 		play := func(order []int) []any {
 			var r Run
 			var seen []any

@@ -163,19 +163,35 @@ func (r Run) Camp(member string) (Camp, error) {
 	if err := r.seen(member); err != nil {
 		return Camp{}, err
 	}
-	c := Camp{Info: r.Info(), Leader: r.Leader, Members: r.clone().Members, Conditions: []Mark{}, Effects: []Mark{}}
+	c := Camp{
+		Info: r.Info(), Leader: r.Leader, Members: r.clone().Members, Conditions: r.conditionMarks(), Effects: r.effectMarks(true),
+	}
+	return c, nil
+}
+
+func (r Run) conditionMarks() []Mark {
+	marks := []Mark{}
 	for _, i := range r.Conditions {
 		m := Mark{Name: i.Name}
 		if n, timed := r.Ruleset.Remaining(i); timed {
 			m.Remaining = &n
 		}
-		c.Conditions = append(c.Conditions, m)
+		marks = append(marks, m)
 	}
+	return marks
+}
+
+func (r Run) effectMarks(users bool) []Mark {
+	marks := []Mark{}
 	for _, e := range r.Effects {
 		n := r.Ruleset.EffectRemaining(e)
-		c.Effects = append(c.Effects, Mark{Name: e.Name, Remaining: &n, Users: slices.Clone(e.Users)})
+		m := Mark{Name: e.Name, Remaining: &n}
+		if users {
+			m.Users = slices.Clone(e.Users)
+		}
+		marks = append(marks, m)
 	}
-	return c, nil
+	return marks
 }
 
 func (r Run) seen(member string) error {

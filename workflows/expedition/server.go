@@ -35,7 +35,7 @@ type Members interface {
 	Role(ctx context.Context, campaign, subject string) (typev1.Role, error)
 }
 
-// Config is what the service needs. All of it is required but for Logger, Clock, Attempt, MaxUpdates and Grace.
+// Config is what the service needs. All of it is required but for Logger, Clock and what a number of 0 has a meaning for.
 type Config struct {
 	// Store keeps the logs.
 	Store journal.Store
@@ -59,6 +59,10 @@ type Config struct {
 	Attempt time.Duration
 	// MaxUpdates is after how many commands a workflow begins a new run; 0 means 1000.
 	MaxUpdates int
+	// InFlight is how many commands of one expedition this process hands to Temporal at once, below its limit for updates
+	// under way (10 unless configured otherwise); the others wait in the order in which they came. 0 means 4, which
+	// leaves room for a second replica.
+	InFlight int
 	// Grace is how long [Server.Stop] waits for commands under way; 0 means 10 s.
 	Grace time.Duration
 }
@@ -71,6 +75,7 @@ type Server struct {
 	journeys travelv1.JourneyServiceClient
 	runs     dungeonv1.RunServiceClient
 	worker   worker.Worker
+	gate     *gate
 	// afterCall is called between a service's answer and the log, for tests.
 	afterCall func(ctx context.Context, command string)
 }
@@ -99,6 +104,9 @@ func New(cfg Config) (*Server, error) {
 	if cfg.MaxUpdates == 0 {
 		cfg.MaxUpdates = 1000
 	}
+	if cfg.InFlight == 0 {
+		cfg.InFlight = 4
+	}
 	if cfg.Grace == 0 {
 		cfg.Grace = 10 * time.Second
 	}
@@ -107,6 +115,7 @@ func New(cfg Config) (*Server, error) {
 		log:      journal.New(cfg.Store, fold(), journal.WithClock(cfg.Clock), journal.WithLogger(cfg.Logger)),
 		journeys: travelv1.NewJourneyServiceClient(cfg.Travel),
 		runs:     dungeonv1.NewRunServiceClient(cfg.Dungeon),
+		gate:     newGate(cfg.InFlight),
 	}
 	s.worker = worker.New(cfg.Temporal, cfg.TaskQueue, worker.Options{WorkerStopTimeout: cfg.Grace})
 	s.register(s.worker)
@@ -475,12 +484,17 @@ func aggregateOf(events []*expeditionv1.ExpeditionEvent, id string) string {
 // turnovers is how often a command comes again because the workflow turned over.
 const turnovers = 40
 
-// errTurnover says that the workflow's run took no command and the next one has to be asked.
+// errTurnover says that the workflow's run took no command, because it ends or has too many; it has to be asked again.
 var errTurnover = errors.New("the workflow turns over")
 
 // order waits until the command has had its turn. The update's id is a fresh one each time: Temporal keeps the outcome of
 // an id, failures included, so it cannot be what tells repetitions; that is the log's and the services' work.
 func (s *Server) order(ctx context.Context, name string, cmd command) error {
+	leave, err := s.gate.enter(ctx, name)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	start := s.cfg.Temporal.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
 		ID: name, TaskQueue: s.cfg.TaskQueue, WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
 	}, workflowName, input{Name: name})
@@ -509,10 +523,11 @@ func (s *Server) outcome(ctx context.Context, name string, err error) error {
 		app      *temporal.ApplicationError
 		canceled *temporal.CanceledError
 		notFound *serviceerror.NotFound
+		full     *serviceerror.ResourceExhausted
 	)
 	switch {
 	case errors.As(err, &app) && (app.Type() == turnoverType || app.Type() == completedType),
-		errors.As(err, &canceled) && ctx.Err() == nil, errors.As(err, &notFound):
+		errors.As(err, &canceled) && ctx.Err() == nil, errors.As(err, &notFound), errors.As(err, &full):
 		return errTurnover
 	case ctx.Err() != nil:
 		return ctx.Err()

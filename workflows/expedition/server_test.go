@@ -61,7 +61,7 @@ func devServer(t *testing.T) string {
 	t.Helper()
 	dev.Do(func() {
 		// It ends with its standard input, so also when the tests are killed.
-		cmd := exec.Command(filepath.Join("..", "..", "bin", "temporaldev"), "-port=0", "-ui-port=-1", "-with-parent")
+		cmd := exec.Command(filepath.Join("..", "..", "bin", "temporaldev"), "-port=0", "-ui-port=-1", "-with-parent", "-in-flight-updates=10")
 		stdin, err := cmd.StdinPipe()
 		if err != nil {
 			dev.err = err
@@ -574,6 +574,31 @@ func TestManyAtOnceThroughTurnovers(t *testing.T) {
 	wg.Wait()
 	tb.must("alice", enter(name, "enter"), AtLocation)
 	if n := tb.world.count("MoveRequest"); n != players*moves || len(tb.whole(name)) != players*moves+2 {
+		t.Errorf("%d moves, %d commands in the log", n, len(tb.whole(name)))
+	}
+}
+
+// More callers at once than Temporal takes for one workflow, over two replicas, wait instead of failing.
+func TestACrowdQueuesAtTheEdge(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t, temporalClient(t, devServer(t)), func(c *Config) { c.InFlight = 8 })
+	tb.work(tb.server)
+	second := tb.another()
+	tb.work(second)
+	clients := []expeditionv1.ExpeditionServiceClient{tb.client, expeditionv1.NewExpeditionServiceClient(serveOn(t, "", second.Register))}
+	name := tb.begin("crowd")
+	tb.must("alice", start(name, "start"), Traveling)
+	const callers = 40
+	var wg sync.WaitGroup
+	for i := range callers {
+		wg.Go(func() {
+			if _, err := clients[i%2].Execute(by(t.Context(), "bob"), move(name, fmt.Sprintf("move-%d", i), 1)); err != nil {
+				t.Errorf("caller %d: %v", i, err)
+			}
+		})
+	}
+	wg.Wait()
+	if n := tb.world.count("MoveRequest"); n != callers || len(tb.whole(name)) != callers+1 {
 		t.Errorf("%d moves, %d commands in the log", n, len(tb.whole(name)))
 	}
 }

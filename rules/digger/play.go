@@ -33,7 +33,7 @@ type RunCommand interface{ decide(g *round) error }
 type (
 	// Enter starts the run of a party with the entry card. Member gives the command, the leader when it is empty, and
 	// counts as drawer of the entry (DIG-CMD-11).
-	// Refused: RUN_BEGUN, TOO_FEW_MEMBERS, PARTY_FULL, NOT_A_MEMBER, NOT_LEADER, NO_STATBLOCK, INVALID, UNKNOWN_QUALITY.
+	// Refused: RUN_BEGUN, EXHAUSTED, TOO_FEW_MEMBERS, PARTY_FULL, NOT_A_MEMBER, NOT_LEADER, NO_STATBLOCK, INVALID, UNKNOWN_QUALITY.
 	Enter struct {
 		Ruleset  *Ruleset
 		Dungeon  *Dungeon
@@ -84,6 +84,8 @@ type Entrant struct {
 	// Statblock holds the ratings; Tools are the loaded ones with their numbers.
 	Statblock *Abilities
 	Tools     []NumberedTool
+	// Exhaustion is 0 (DIG-RES-15) unless a GM begins the run otherwise.
+	Exhaustion int
 }
 
 // NumberedTool is a loaded tool with its place in the form's list.
@@ -214,7 +216,7 @@ func (c Enter) decide(g *round) error {
 	case len(c.Members) < rs.Party.MinToEnter:
 		return play.Refuse(TooFewMembers, "at least %d enter", rs.Party.MinToEnter)
 	case len(c.Members) > rs.Party.Max:
-		return play.Refuse(PartyFull, "a party has at most %d members", rs.Party.Max)
+		return play.Refuse(PartyFull, "a party has at most %d members", rs.Party.Max).On("party")
 	}
 	if faults := Check(rs, c.Dungeon); len(faults) > 0 {
 		return play.Refuse(Invalid, "the dungeon cannot be played: %s: %s", faults[0].Field, faults[0].Message).At("dungeon." + faults[0].Field)
@@ -240,17 +242,23 @@ func (c Enter) decide(g *round) error {
 		members = append(members, m)
 	}
 	g.emit(Entered{Ruleset: rs, Dungeon: c.Dungeon, Party: c.Party, Leader: c.Leader, Members: members})
+	if _, err := g.active(enterer); err != nil {
+		return err
+	}
 	g.draw(enterer)
 	return nil
 }
 
-// member makes a fresh member: no exhaustion, all uses (DIG-RES-15, DIG-TOOL-06). What the tools do has to be known to
+// member makes a fresh member with all uses (DIG-TOOL-06). What the tools do has to be known to
 // the ruleset; whether they could be bought under it is not asked, since changed rules invalidate nothing owned.
 func (e Entrant) member(rs *Ruleset, field string) (Member, error) {
 	if e.Statblock == nil {
 		return Member{}, play.Refuse(NoStatblock, "the form of %s has no statblock", e.ID).At(field + ".statblock")
 	}
-	m := Member{ID: e.ID, Form: e.Form, Abilities: *e.Statblock}
+	if e.Exhaustion < 0 || e.Exhaustion > rs.Exhaustion.Cap {
+		return Member{}, play.Refuse(Invalid, "exhaustion is 0 to %d", rs.Exhaustion.Cap).At(field + ".exhaustion")
+	}
+	m := Member{ID: e.ID, Form: e.Form, Abilities: *e.Statblock, Exhaustion: e.Exhaustion}
 	for i, t := range e.Tools {
 		at := fmt.Sprintf("%s.tools[%d]", field, i)
 		if t.Number < 1 || slices.ContainsFunc(m.Tools, func(o RunTool) bool { return o.Number == t.Number || o.ID == t.ID }) {
@@ -378,7 +386,7 @@ func (c Contribute) decide(g *round) error {
 		// Names of abilities and actions win over a tool of the same name (DIG-ABIL-06).
 		if ability := AbilityOf(c.Use); ability != "" {
 			if ability != card.Ability {
-				return play.Refuse(WrongAbility, "the challenge is one of %s", card.Ability)
+				return play.Refuse(WrongAbility, "the challenge is one of %s", card.Ability).On("action.basic")
 			}
 			g.emit(Acted{Act: Act{Member: c.Member, Risk: c.Risk}, Effects: g.Effects})
 			return nil
@@ -389,14 +397,14 @@ func (c Contribute) decide(g *round) error {
 			c.Tool == 0 && (strings.EqualFold(t.ID, c.Use) || t.Title != "" && strings.EqualFold(t.Title, c.Use))
 	})
 	if at < 0 {
-		return play.Refuse(NoSuchTool, "%s has no such tool in the belt", c.Member)
+		return play.Refuse(NoSuchTool, "%s has no such tool in the belt", c.Member).On("action.tool")
 	}
 	t := m.Tools[at]
 	switch {
 	case t.Ability != card.Ability:
-		return play.Refuse(WrongAbility, "%s is a tool of %s, the challenge is one of %s", t.ID, t.Ability, card.Ability)
+		return play.Refuse(WrongAbility, "%s is a tool of %s, the challenge is one of %s", t.ID, t.Ability, card.Ability).On("action.tool")
 	case t.UsesLeft < 1:
-		return play.Refuse(NoUsesLeft, "%s has no uses left", t.ID)
+		return play.Refuse(NoUsesLeft, "%s has no uses left", t.ID).On("action.tool")
 	}
 	e := Acted{Act: Act{Member: c.Member, Tool: t.Number, Risk: c.Risk}, UsesLeft: t.UsesLeft - 1, Effects: g.Effects}
 	for _, name := range t.traits() { // A5

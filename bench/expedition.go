@@ -87,7 +87,7 @@ func (h *house) addExpedition(ctx context.Context, frontend string) error {
 		return err
 	}
 	h.onClose(func() error { temporal.Close(); return nil })
-	return h.add(ctx, questing, func(store journal.Store, members adapter.Members, conn func(string) *grpc.ClientConn) (func(grpc.ServiceRegistrar), func() error, error) {
+	return h.add(ctx, questing, func(store journal.Store, members *adapter.RemoteMembers, conn func(string) *grpc.ClientConn) (func(grpc.ServiceRegistrar), func() error, error) {
 		player := adapter.Caller{Membership: adapter.Membership{Role: typev1.Role_ROLE_PLAYER}}
 		s, err := expedition.New(expedition.Config{
 			Store: store, Temporal: temporal, TaskQueue: "expedition", Members: roles{members}, Travel: conn(marching), Dungeon: conn(delving),

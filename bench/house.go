@@ -76,7 +76,7 @@ type house struct {
 }
 
 // register makes a service on its store, with connections that carry its identity.
-type register func(store journal.Store, members adapter.Members, conn func(service string) *grpc.ClientConn) (func(grpc.ServiceRegistrar), func() error, error)
+type register func(store journal.Store, members *adapter.RemoteMembers, conn func(service string) *grpc.ClientConn) (func(grpc.ServiceRegistrar), func() error, error)
 
 // newHouse starts party, dice, dungeon and travel. Close it.
 func newHouse(ctx context.Context, dir string, open opener) (*house, error) {
@@ -120,7 +120,7 @@ func (h *house) start(ctx context.Context, dir string) error {
 	}
 	return firstError(
 		func() error {
-			return h.add(ctx, parties, func(store journal.Store, _ adapter.Members, _ func(string) *grpc.ClientConn) (func(grpc.ServiceRegistrar), func() error, error) {
+			return h.add(ctx, parties, func(store journal.Store, _ *adapter.RemoteMembers, _ func(string) *grpc.ClientConn) (func(grpc.ServiceRegistrar), func() error, error) {
 				s, err := party.New(party.Config{Store: store})
 				if err != nil {
 					return nil, nil, err
@@ -129,15 +129,15 @@ func (h *house) start(ctx context.Context, dir string) error {
 			})
 		},
 		func() error {
-			return h.add(ctx, rolling, func(store journal.Store, members adapter.Members, _ func(string) *grpc.ClientConn) (func(grpc.ServiceRegistrar), func() error, error) {
+			return h.add(ctx, rolling, func(store journal.Store, members *adapter.RemoteMembers, _ func(string) *grpc.ClientConn) (func(grpc.ServiceRegistrar), func() error, error) {
 				s := dice.New(dice.Config{Store: store, Members: members, Logger: h.log})
 				return s.Register, s.Close, nil
 			})
 		},
 		func() error {
-			return h.add(ctx, delving, func(store journal.Store, members adapter.Members, conn func(string) *grpc.ClientConn) (func(grpc.ServiceRegistrar), func() error, error) {
+			return h.add(ctx, delving, func(store journal.Store, members *adapter.RemoteMembers, conn func(string) *grpc.ClientConn) (func(grpc.ServiceRegistrar), func() error, error) {
 				s, err := dungeon.New(dungeon.Config{
-					Store: store, Members: members, Logger: h.log, Parties: partyv1.NewCampaignServiceClient(conn(parties)),
+					Store: store, Members: members, Rulesets: members, Logger: h.log, Parties: partyv1.NewCampaignServiceClient(conn(parties)),
 					Leases: partyv1.NewLeaseServiceClient(conn(parties)), Dice: dicev1.NewDiceServiceClient(conn(rolling)),
 				})
 				if err != nil {
@@ -147,9 +147,9 @@ func (h *house) start(ctx context.Context, dir string) error {
 			})
 		},
 		func() error {
-			return h.add(ctx, marching, func(store journal.Store, members adapter.Members, conn func(string) *grpc.ClientConn) (func(grpc.ServiceRegistrar), func() error, error) {
+			return h.add(ctx, marching, func(store journal.Store, members *adapter.RemoteMembers, conn func(string) *grpc.ClientConn) (func(grpc.ServiceRegistrar), func() error, error) {
 				s, err := travel.New(travel.Config{
-					Store: store, Members: members, Logger: h.log,
+					Store: store, Members: members, Rulesets: members, Logger: h.log,
 					Companies: partyv1.NewCompanyServiceClient(conn(parties)), Characters: partyv1.NewCharacterServiceClient(conn(parties)),
 					Leases: partyv1.NewLeaseServiceClient(conn(parties)), Dice: dicev1.NewDiceServiceClient(conn(rolling)),
 				})
@@ -180,7 +180,7 @@ func (h *house) add(ctx context.Context, name string, open register) error {
 		h.onClose(conn.Close)
 		mine[other] = conn
 	}
-	var members adapter.Members
+	var members *adapter.RemoteMembers
 	if conn := mine[parties]; conn != nil {
 		members = adapter.NewRemoteMembers(partyv1.NewMembershipServiceClient(conn), membershipTTL, time.Now)
 	}

@@ -33,7 +33,9 @@ type Config struct {
 	Parties partyv1.CampaignServiceClient
 	Leases  partyv1.LeaseServiceClient
 	Dice    dicev1.DiceServiceClient
-	// Rules is the Digger ruleset. Nil: the shipped one.
+	// Rulesets tells by which rules a campaign plays. Nil: every campaign plays by Rules.
+	Rulesets adapter.Rulesets
+	// Rules is the Digger ruleset of campaigns without one of their own. Nil: the shipped one.
 	Rules *digger.Ruleset
 	// Logger takes what nobody else is told.
 	Logger *slog.Logger

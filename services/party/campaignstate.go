@@ -23,6 +23,8 @@ type campaign struct {
 	// greatest ever given.
 	Ordinals map[string]int `json:"ordinals,omitempty"`
 	Last     int            `json:"last,omitempty"`
+	// Rulesets are the overrides by rule system.
+	Rulesets map[string]overrides `json:"rulesets,omitempty"`
 }
 
 func (c campaign) apply(ev *partyv1.CampaignEvent) (campaign, error) {
@@ -42,6 +44,8 @@ func (c campaign) apply(ev *partyv1.CampaignEvent) (campaign, error) {
 	case *partyv1.CampaignEvent_ChapterSet:
 		c.Chapter = int(e.ChapterSet.GetChapter())
 		return c, nil
+	case *partyv1.CampaignEvent_RulesetOverridden:
+		return c.overridden(e.RulesetOverridden), nil
 	}
 	fact, err := rosterEventFrom(ev)
 	if err != nil {
@@ -121,14 +125,14 @@ func (c campaign) lendRoster(rules *digger.Ruleset, name, run string) (campaignE
 }
 
 // takeBackRoster decides a giving back: of one seat, or of the whole roster, which closes the run. What a run that does
-// not hold the roster says of it does not count.
-func (c campaign) takeBackRoster(rules *digger.Ruleset, name, run string, result *partyv1.RosterResult) (campaignEvents, error) {
+// not hold the roster says of it does not count. No ruleset has a say in it: giving back works whatever was overridden.
+func (c campaign) takeBackRoster(name, run string, result *partyv1.RosterResult) (campaignEvents, error) {
 	if result.GetCharacter() != "" {
-		return c.decideRoster(rules, name, digger.ReturnSeat{
+		return c.decideRoster(digger.Default(), name, digger.ReturnSeat{
 			Party: name, Run: run, Character: result.GetCharacter(), Leader: result.GetLeader(),
 		})
 	}
-	return c.decideRoster(rules, name, digger.ReturnRoster{
+	return c.decideRoster(digger.Default(), name, digger.ReturnRoster{
 		Party: name, Run: run, Leader: result.GetLeader(), Began: result.GetEnded(),
 	})
 }

@@ -3,8 +3,6 @@ package party
 import (
 	"context"
 	"fmt"
-	"strconv"
-	"strings"
 
 	"google.golang.org/protobuf/types/known/timestamppb"
 
@@ -211,20 +209,19 @@ func (s *Server) changeCharacter(ctx context.Context, req named, may may, decide
 	})
 }
 
-// notePrefix stands before the campaign record that a character's record was decided by.
-const notePrefix = "campaign_seq="
-
 // commitCharacter commits a command that depends on the campaign as it is now; the record notes as of which record. The
-// answer shows the character as of then, also when the command is repeated in a later chapter.
+// answer shows the character as of then, also when the command is repeated in a later chapter or under other rules.
 func (s *Server) commitCharacter(ctx context.Context, cmd adapter.Command, decide func(digger.Env, character, members) (characterEvents, error)) (*typev1.Record, *partyv1.Character, error) {
-	env := digger.Env{Ruleset: s.rules}
+	var env digger.Env
 	ans, err := s.characters.Commit(ctx, cmd, func(ctx context.Context, at journal.At[character], _ *play.Dice) (d adapter.Decision[*partyv1.CharacterEvent], err error) {
 		now, err := s.loadCampaign(ctx, cmd.Caller.Campaign)
 		if err != nil {
 			return d, err
 		}
-		env.Chapter = now.State.Chapter
-		d.Note = notePrefix + strconv.Itoa(now.Seq)
+		if env, err = s.env(now); err != nil {
+			return d, err
+		}
+		d.Note = noteOf(now)
 		d.Events, err = decide(env, at.State, now.State.Members)
 		return d, err
 	})
@@ -232,28 +229,40 @@ func (s *Server) commitCharacter(ctx context.Context, cmd adapter.Command, decid
 		return nil, nil, err
 	}
 	if ans.Replayed {
-		if env.Chapter, err = s.chapterThen(ctx, ans.State); err != nil {
+		if env, err = s.envThen(ctx, ans.State); err != nil {
 			return nil, nil, err
 		}
 	}
 	return ans.Record, characterToProto(env, ans.State), nil
 }
 
-// chapterThen returns the chapter by which a character's last record was decided.
-func (s *Server) chapterThen(ctx context.Context, at journal.At[character]) (int, error) {
+// env is the campaign's part in a command on a sheet.
+func (s *Server) env(at journal.At[campaign]) (digger.Env, error) {
+	rules, err := s.diggerRules(at)
+	return digger.Env{Ruleset: rules, Chapter: at.State.Chapter}, err
+}
+
+// noteOf notes by which record of the campaign something was decided.
+func noteOf(at journal.At[campaign]) string { return adapter.CampaignNote(at.Seq) }
+
+// envThen returns the chapter and the rules by which a character's last record was decided.
+func (s *Server) envThen(ctx context.Context, at journal.At[character]) (env digger.Env, err error) {
 	recs, err := s.characters.Journal().Records(ctx, at.Stream, at.Seq-1, 1)
 	if err != nil {
-		return 0, adapter.Fault(err)
+		return env, adapter.Fault(err)
 	}
 	if len(recs) != 1 {
-		return 0, fmt.Errorf("record %d of %s is missing", at.Seq, at.Stream)
+		return env, fmt.Errorf("record %d of %s is missing", at.Seq, at.Stream)
 	}
-	seq, err := strconv.Atoi(strings.TrimPrefix(recs[0].Note, notePrefix))
+	seq, err := adapter.CampaignSeq(recs[0].Note)
 	if err != nil {
-		return 0, fmt.Errorf("record %d of %s notes no campaign record: %w", at.Seq, at.Stream, err)
+		return env, fmt.Errorf("record %d of %s: %w", at.Seq, at.Stream, err)
 	}
 	then, err := s.campaigns.Journal().StateAt(ctx, at.Campaign, seq)
-	return then.State.Chapter, adapter.Fault(err)
+	if err != nil {
+		return env, adapter.Fault(err)
+	}
+	return s.env(then)
 }
 
 // character loads a character that a request names. One of another campaign does not exist.
@@ -268,13 +277,17 @@ func (s *Server) character(ctx context.Context, campaign, field, name string) (j
 	return at, err
 }
 
-// showCharacter maps a character as it is in the campaign's present chapter.
+// showCharacter maps a character as it is in the campaign's present chapter, by its present rules.
 func (s *Server) showCharacter(ctx context.Context, at journal.At[character]) (*partyv1.Character, error) {
 	now, err := s.loadCampaign(ctx, at.Campaign)
 	if err != nil {
 		return nil, err
 	}
-	return characterToProto(digger.Env{Ruleset: s.rules, Chapter: now.State.Chapter}, at), nil
+	env, err := s.env(now)
+	if err != nil {
+		return nil, err
+	}
+	return characterToProto(env, at), nil
 }
 
 func characterToProto(env digger.Env, at journal.At[character]) *partyv1.Character {

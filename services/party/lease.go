@@ -77,7 +77,11 @@ func (s *Server) TakeLease(ctx context.Context, req *partyv1.TakeLeaseRequest) (
 	switch req.GetFacet() {
 	case partyv1.Facet_FACET_ROSTER:
 		ans, err := s.campaigns.Commit(ctx, cmd, func(_ context.Context, at journal.At[campaign], _ *play.Dice) (d adapter.Decision[*partyv1.CampaignEvent], err error) {
-			d.Events, err = at.State.lendRoster(s.rules, req.GetLender(), req.GetHolder())
+			rules, err := s.diggerRules(at)
+			if err != nil {
+				return d, err
+			}
+			d.Events, err = at.State.lendRoster(rules, req.GetLender(), req.GetHolder())
 			return d, err
 		})
 		if err != nil {
@@ -95,7 +99,16 @@ func (s *Server) TakeLease(ctx context.Context, req *partyv1.TakeLeaseRequest) (
 		c := ans.State.State
 		return &partyv1.TakeLeaseResponse{Held: &partyv1.TakeLeaseResponse_Pack{Pack: &partyv1.PackFacet{Travelers: c.Travelers, Pack: c.Pack}}}, nil
 	}
+	now, err := s.loadCampaign(ctx, cmd.Caller.Campaign)
+	if err != nil {
+		return nil, err
+	}
+	rules, err := s.diggerRules(now)
+	if err != nil {
+		return nil, err
+	}
 	ans, err := s.characters.Commit(ctx, cmd, func(_ context.Context, at journal.At[character], _ *play.Dice) (d adapter.Decision[*partyv1.CharacterEvent], err error) {
+		d.Note = noteOf(now)
 		d.Events, err = at.State.lend(x)
 		return d, err
 	})
@@ -103,7 +116,7 @@ func (s *Server) TakeLease(ctx context.Context, req *partyv1.TakeLeaseRequest) (
 		return nil, err
 	}
 	if req.GetFacet() == partyv1.Facet_FACET_LOADOUT {
-		return &partyv1.TakeLeaseResponse{Held: &partyv1.TakeLeaseResponse_Loadout{Loadout: loadoutFacet(s.rules, ans.State.State)}}, nil
+		return &partyv1.TakeLeaseResponse{Held: &partyv1.TakeLeaseResponse_Loadout{Loadout: loadoutFacet(rules, ans.State.State)}}, nil
 	}
 	ch := ans.State.State
 	return &partyv1.TakeLeaseResponse{Held: &partyv1.TakeLeaseResponse_Vitals{Vitals: &partyv1.VitalsFacet{
@@ -124,7 +137,7 @@ func (s *Server) ReturnLease(ctx context.Context, req *partyv1.ReturnLeaseReques
 	switch req.GetFacet() {
 	case partyv1.Facet_FACET_ROSTER:
 		_, err = s.campaigns.Commit(ctx, cmd, func(_ context.Context, at journal.At[campaign], _ *play.Dice) (d adapter.Decision[*partyv1.CampaignEvent], err error) {
-			d.Events, err = at.State.takeBackRoster(s.rules, req.GetLender(), req.GetHolder(), req.GetRoster())
+			d.Events, err = at.State.takeBackRoster(req.GetLender(), req.GetHolder(), req.GetRoster())
 			return d, err
 		})
 	case partyv1.Facet_FACET_PACK:

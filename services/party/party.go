@@ -12,6 +12,7 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/requestid"
 	"github.com/wayfarer-rpg/wayfarer/rules/digger"
+	"github.com/wayfarer-rpg/wayfarer/rules/play"
 	"github.com/wayfarer-rpg/wayfarer/services/adapter"
 )
 
@@ -22,7 +23,7 @@ func (s *Server) CreateParty(ctx context.Context, req *partyv1.CreatePartyReques
 		id = requestid.Derive(req.GetParent(), "parties/"+req.GetRequestId())
 	}
 	name := req.GetParent() + "/parties/" + id
-	ans, err := s.changeCampaign(ctx, req, req.GetParent(), func(ctx context.Context, caller adapter.Caller, c campaign) (campaignEvents, error) {
+	ans, err := s.changeRoster(ctx, req, req.GetParent(), func(ctx context.Context, caller adapter.Caller, rules *digger.Ruleset, c campaign) (campaignEvents, error) {
 		leader, err := s.actor(ctx, caller, req.GetCharacter())
 		if err != nil {
 			return nil, err
@@ -30,7 +31,7 @@ func (s *Server) CreateParty(ctx context.Context, req *partyv1.CreatePartyReques
 		if err := adapter.SameCampaign(caller.Campaign, "dungeon", req.GetDungeon()); err != nil {
 			return nil, err
 		}
-		return c.createParty(s.rules, name, leader, req.GetDungeon())
+		return c.createParty(rules, name, leader, req.GetDungeon())
 	})
 	if err != nil {
 		return nil, err
@@ -114,12 +115,12 @@ func readPartyToken(token string, last int) (after int, err error) {
 
 // JoinParty implements CampaignService.
 func (s *Server) JoinParty(ctx context.Context, req *partyv1.JoinPartyRequest) (*partyv1.JoinPartyResponse, error) {
-	ans, err := s.changeParty(ctx, req, func(ctx context.Context, caller adapter.Caller, c campaign) (campaignEvents, error) {
+	ans, err := s.changeParty(ctx, req, func(ctx context.Context, caller adapter.Caller, rules *digger.Ruleset, c campaign) (campaignEvents, error) {
 		m, err := s.actor(ctx, caller, req.GetCharacter())
 		if err != nil {
 			return nil, err
 		}
-		return c.decideRoster(s.rules, req.GetName(), digger.JoinParty{Party: req.GetName(), Member: m})
+		return c.decideRoster(rules, req.GetName(), digger.JoinParty{Party: req.GetName(), Member: m})
 	})
 	if err != nil {
 		return nil, err
@@ -129,11 +130,11 @@ func (s *Server) JoinParty(ctx context.Context, req *partyv1.JoinPartyRequest) (
 
 // LeaveParty implements CampaignService.
 func (s *Server) LeaveParty(ctx context.Context, req *partyv1.LeavePartyRequest) (*partyv1.LeavePartyResponse, error) {
-	ans, err := s.changeParty(ctx, req, func(ctx context.Context, caller adapter.Caller, c campaign) (campaignEvents, error) {
+	ans, err := s.changeParty(ctx, req, func(ctx context.Context, caller adapter.Caller, rules *digger.Ruleset, c campaign) (campaignEvents, error) {
 		if _, err := s.actor(ctx, caller, req.GetCharacter()); err != nil {
 			return nil, err
 		}
-		return c.decideRoster(s.rules, req.GetName(), digger.LeaveParty{Party: req.GetName(), Character: req.GetCharacter()})
+		return c.decideRoster(rules, req.GetName(), digger.LeaveParty{Party: req.GetName(), Character: req.GetCharacter()})
 	})
 	if err != nil {
 		return nil, err
@@ -143,14 +144,14 @@ func (s *Server) LeaveParty(ctx context.Context, req *partyv1.LeavePartyRequest)
 
 // PromoteMember implements CampaignService. A GM's reason stands for the leader's word.
 func (s *Server) PromoteMember(ctx context.Context, req *partyv1.PromoteMemberRequest) (*partyv1.PromoteMemberResponse, error) {
-	ans, err := s.changeParty(ctx, req, func(ctx context.Context, caller adapter.Caller, c campaign) (campaignEvents, error) {
+	ans, err := s.changeParty(ctx, req, func(ctx context.Context, caller adapter.Caller, rules *digger.Ruleset, c campaign) (campaignEvents, error) {
 		if _, err := s.actor(ctx, caller, req.GetCharacter()); err != nil {
 			return nil, err
 		}
 		if _, err := s.character(ctx, caller.Campaign, "target", req.GetTarget()); err != nil {
 			return nil, err
 		}
-		return c.decideRoster(s.rules, req.GetName(), digger.PromoteMember{
+		return c.decideRoster(rules, req.GetName(), digger.PromoteMember{
 			Party: req.GetName(), Character: req.GetCharacter(), Target: req.GetTarget(), Override: req.GetOverrideReason() != "",
 		})
 	})
@@ -162,11 +163,11 @@ func (s *Server) PromoteMember(ctx context.Context, req *partyv1.PromoteMemberRe
 
 // ResetParty implements CampaignService.
 func (s *Server) ResetParty(ctx context.Context, req *partyv1.ResetPartyRequest) (*partyv1.ResetPartyResponse, error) {
-	ans, err := s.changeCampaign(ctx, req, req.GetParent(), func(ctx context.Context, caller adapter.Caller, c campaign) (campaignEvents, error) {
+	ans, err := s.changeRoster(ctx, req, req.GetParent(), func(ctx context.Context, caller adapter.Caller, rules *digger.Ruleset, c campaign) (campaignEvents, error) {
 		if _, err := s.actor(ctx, caller, req.GetCharacter()); err != nil {
 			return nil, err
 		}
-		return c.resetParty(s.rules, req.GetCharacter())
+		return c.resetParty(rules, req.GetCharacter())
 	})
 	if err != nil {
 		return nil, err
@@ -181,16 +182,35 @@ type partyRequest interface {
 }
 
 // changeParty commits a command to a party that exists.
-func (s *Server) changeParty(ctx context.Context, req partyRequest, decide func(context.Context, adapter.Caller, campaign) (campaignEvents, error)) (campaignAnswer, error) {
+func (s *Server) changeParty(ctx context.Context, req partyRequest, decide rosterDecision) (campaignAnswer, error) {
 	name, err := adapter.CampaignOf(req.GetName())
 	if err != nil {
 		return campaignAnswer{}, err
 	}
-	return s.changeCampaign(ctx, req, name, func(ctx context.Context, caller adapter.Caller, c campaign) (campaignEvents, error) {
+	return s.changeRoster(ctx, req, name, func(ctx context.Context, caller adapter.Caller, rules *digger.Ruleset, c campaign) (campaignEvents, error) {
 		if !c.hasParty(req.GetName()) {
 			return nil, unknown("name", req.GetName())
 		}
-		return decide(ctx, caller, c)
+		return decide(ctx, caller, rules, c)
+	})
+}
+
+// rosterDecision decides a command to a campaign's roster by the campaign's rules.
+type rosterDecision func(context.Context, adapter.Caller, *digger.Ruleset, campaign) (campaignEvents, error)
+
+// changeRoster commits a command to a campaign's roster.
+func (s *Server) changeRoster(ctx context.Context, req reqWithID, name string, decide rosterDecision) (campaignAnswer, error) {
+	cmd, err := s.commandOn(ctx, req, name)
+	if err != nil {
+		return campaignAnswer{}, err
+	}
+	return s.campaigns.Commit(ctx, cmd, func(ctx context.Context, at journal.At[campaign], _ *play.Dice) (d adapter.Decision[*partyv1.CampaignEvent], err error) {
+		rules, err := s.diggerRules(at)
+		if err != nil {
+			return d, err
+		}
+		d.Events, err = decide(ctx, cmd.Caller, rules, at.State)
+		return d, err
 	})
 }
 

@@ -24,7 +24,7 @@ func (s *Server) FileRequest(ctx context.Context, req *partyv1.FileRequestReques
 		if _, err := s.actor(ctx, caller, req.GetCharacter()); err != nil {
 			return nil, err
 		}
-		return c.decideRoster(s.rules, "", digger.FileRequest{Character: req.GetCharacter(), Text: req.GetText()})
+		return c.decideRoster(digger.Default(), "", digger.FileRequest{Character: req.GetCharacter(), Text: req.GetText()})
 	})
 	if err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (s *Server) CloseRequest(ctx context.Context, req *partyv1.CloseRequestRequ
 		if number < 1 || number > len(c.Roster.Requests) {
 			return nil, unknown("name", req.GetName())
 		}
-		return c.decideRoster(s.rules, "", digger.CloseRequest{Number: number})
+		return c.decideRoster(digger.Default(), "", digger.CloseRequest{Number: number})
 	})
 	if err != nil {
 		return nil, err

@@ -55,6 +55,10 @@ func rpcs() map[string]struct {
 		"ListRequests":   {&partyv1.ListRequestsRequest{Parent: camp}, "yy----0y?"},
 		"CloseRequest":   {&partyv1.CloseRequestRequest{Name: camp + "/requests/1"}, "yy----0y?"},
 
+		"GetRuleset":      {&partyv1.GetRulesetRequest{Name: camp + "/rulesets/digger"}, "yyyyyy0y?"},
+		"ListRulesets":    {&partyv1.ListRulesetsRequest{Parent: camp}, "yyyyyy0y?"},
+		"OverrideRuleset": {overrideOf(camp, "digger", map[string]any{"party.max": 6}), "yy----0y?"},
+
 		"CreateCharacter":  {&partyv1.CreateCharacterRequest{Parent: camp, Title: "New"}, "yyyy--00?"},
 		"GetCharacter":     {&partyv1.GetCharacterRequest{Name: ada}, "yyyyyy0y?"},
 		"ListCharacters":   {&partyv1.ListCharactersRequest{Parent: camp}, "yyyyyy0y?"},
@@ -76,10 +80,11 @@ func rpcs() map[string]struct {
 		"RemoveTraveler": {&partyv1.RemoveTravelerRequest{Name: camp + "/companies/adas", Label: "porter"}, "yyy--y0y?"},
 		"SetPack":        {&partyv1.SetPackRequest{Name: camp + "/companies/adas", Pack: &partyv1.Pack{Gold: 1}}, "yy----0y?"},
 
-		"TakeLease":     {take(ada, loadout, run1), "-------y?"},
-		"ReturnLease":   {give(ada, loadout, run1), "-------y?"},
-		"GetMembership": {&partyv1.GetMembershipRequest{Campaign: camp, Subject: gm}, "-------y?"},
-		"KeepIntent":    {&partyv1.KeepIntentRequest{Parent: camp, Fingerprint: "f", Intent: &partyv1.Intent{Type: "t"}}, "yyyyyy0y?"},
+		"TakeLease":           {take(ada, loadout, run1), "-------y?"},
+		"ReturnLease":         {give(ada, loadout, run1), "-------y?"},
+		"GetMembership":       {&partyv1.GetMembershipRequest{Campaign: camp, Subject: gm}, "-------y?"},
+		"GetEffectiveRuleset": {&partyv1.GetEffectiveRulesetRequest{Campaign: camp, System: "digger"}, "-------y?"},
+		"KeepIntent":          {&partyv1.KeepIntentRequest{Parent: camp, Fingerprint: "f", Intent: &partyv1.Intent{Type: "t"}}, "yyyyyy0y?"},
 	}
 }
 

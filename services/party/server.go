@@ -21,8 +21,6 @@ import (
 type Config struct {
 	// Store keeps the journals. Required; the server does not close it.
 	Store journal.Store
-	// Rules is the Digger ruleset. Nil: the shipped one.
-	Rules *digger.Ruleset
 	// Clock dates records. Nil: time.Now.
 	Clock func() time.Time
 	// Journal are further options of the journals, for tests.
@@ -38,12 +36,12 @@ type Server struct {
 	partyv1.UnimplementedLeaseServiceServer
 	partyv1.UnimplementedMembershipServiceServer
 
-	rules      *digger.Ruleset
 	access     *adapter.Access
 	campaigns  *adapter.Aggregate[campaign, *partyv1.CampaignEvent]
 	characters *adapter.Aggregate[character, *partyv1.CharacterEvent]
 	companies  *adapter.Aggregate[company, *partyv1.CompanyEvent]
 	intents    *adapter.Aggregate[intent, *partyv1.IntentEvent]
+	digger     parsed[*digger.Ruleset]
 }
 
 // New returns a server.
@@ -51,15 +49,11 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Store == nil {
 		return nil, errors.New("party: a store is needed")
 	}
-	if cfg.Rules == nil {
-		cfg.Rules = digger.Default()
-	}
 	opts := cfg.Journal
 	if cfg.Clock != nil {
 		opts = append([]journal.Option{journal.WithClock(cfg.Clock)}, opts...)
 	}
 	s := &Server{
-		rules: cfg.Rules,
 		campaigns: adapter.NewAggregate(cfg.Store, nil, adapter.Spec[campaign, *partyv1.CampaignEvent]{
 			Kind: "campaign", Version: 1, Apply: campaign.apply,
 			New: func() *partyv1.CampaignEvent { return new(partyv1.CampaignEvent) },

@@ -53,6 +53,8 @@ type Deps struct {
 	Logger *slog.Logger
 	// Members tells roles, as the party service knows them.
 	Members adapter.Members
+	// Rulesets tells by which rules a campaign plays, as the party service knows it.
+	Rulesets adapter.Rulesets
 	// Party and Dice reach these services with this service's own identity.
 	Party, Dice *grpc.ClientConn
 }
@@ -122,7 +124,8 @@ func Run(ctx context.Context, name, version string, getenv func(string) string, 
 		*other.conn = conn
 		closers = append(closers, conn.Close)
 	}
-	deps.Members = adapter.NewRemoteMembers(partyv1.NewMembershipServiceClient(deps.Party), membershipTTL, time.Now)
+	campaigns := adapter.NewRemoteMembers(partyv1.NewMembershipServiceClient(deps.Party), membershipTTL, time.Now)
+	deps.Members, deps.Rulesets = campaigns, campaigns
 	service, err := open(deps)
 	if err != nil {
 		return err

@@ -32,7 +32,9 @@ type Config struct {
 	Characters partyv1.CharacterServiceClient
 	// Dice is the dice service. Required.
 	Dice dicev1.DiceServiceClient
-	// Rules is the Die Drop ruleset. Nil: the shipped one.
+	// Rulesets tells by which rules a campaign plays. Nil: every campaign plays by Rules.
+	Rulesets adapter.Rulesets
+	// Rules is the Die Drop ruleset of campaigns without one of their own. Nil: the shipped one.
 	Rules *diedrop.Ruleset
 	// Clock dates records. Nil: time.Now.
 	Clock func() time.Time

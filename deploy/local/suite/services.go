@@ -45,7 +45,7 @@ func services(expeditions bool) []service {
 			name: "dungeon",
 			open: func(d deps) (instance, error) {
 				s, err := dungeon.New(dungeon.Config{
-					Store: d.store, Members: d.members, Logger: d.log,
+					Store: d.store, Members: d.members, Rulesets: d.rulesets, Logger: d.log,
 					Parties: partyv1.NewCampaignServiceClient(d.conn("party")), Leases: partyv1.NewLeaseServiceClient(d.conn("party")),
 					Dice: dicev1.NewDiceServiceClient(d.conn("dice")),
 				})
@@ -60,7 +60,7 @@ func services(expeditions bool) []service {
 			name: "travel",
 			open: func(d deps) (instance, error) {
 				s, err := travel.New(travel.Config{
-					Store: d.store, Members: d.members, Logger: d.log,
+					Store: d.store, Members: d.members, Rulesets: d.rulesets, Logger: d.log,
 					Companies: partyv1.NewCompanyServiceClient(d.conn("party")), Characters: partyv1.NewCharacterServiceClient(d.conn("party")), Leases: partyv1.NewLeaseServiceClient(d.conn("party")),
 					Dice: dicev1.NewDiceServiceClient(d.conn("dice")),
 				})

@@ -120,6 +120,8 @@ type deps struct {
 	store   journal.Store
 	log     *slog.Logger
 	members adapter.Members
+	// rulesets tells by which rules a campaign plays.
+	rulesets adapter.Rulesets
 	// conn reaches another service with this service's own token.
 	conn func(name string) *grpc.ClientConn
 	// temporal waits for Temporal and returns the address of its frontend.
@@ -236,10 +238,11 @@ func (s *Suite) run(ctx, running context.Context, svc service, lis net.Listener,
 	}
 	log := s.cfg.Logger.With("service", svc.name)
 	conn := func(name string) *grpc.ClientConn { return conns[name] }
+	campaigns := adapter.NewRemoteMembers(partyv1.NewMembershipServiceClient(conn("party")), membershipTTL, time.Now)
 	inst, err := svc.open(deps{
 		store: store, log: log, conn: conn, data: s.cfg.Data, grace: s.cfg.Grace,
 		temporal: func() (string, error) { return temporal(ctx) },
-		members:  adapter.NewRemoteMembers(partyv1.NewMembershipServiceClient(conn("party")), membershipTTL, time.Now),
+		members:  campaigns, rulesets: campaigns,
 	})
 	if err != nil {
 		return err

@@ -14,7 +14,7 @@ var version = "dev"
 func main() {
 	program.Main("travel", version, func(d program.Deps) (program.Service, error) {
 		return travel.New(travel.Config{
-			Store: d.Store, Members: d.Members, Logger: d.Logger, Dice: dicev1.NewDiceServiceClient(d.Dice),
+			Store: d.Store, Members: d.Members, Rulesets: d.Rulesets, Logger: d.Logger, Dice: dicev1.NewDiceServiceClient(d.Dice),
 			Companies: partyv1.NewCompanyServiceClient(d.Party), Characters: partyv1.NewCharacterServiceClient(d.Party),
 			Leases: partyv1.NewLeaseServiceClient(d.Party),
 		})

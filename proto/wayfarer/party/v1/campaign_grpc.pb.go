@@ -78,7 +78,7 @@ type CampaignServiceClient interface {
 	// nothing. It holds for whatever begins afterwards, and for every later command to characters, companies and parties;
 	// nothing that somebody owns is taken away. GMs only. Fails with NOT_FOUND (no such system) and with INVALID_ARGUMENT
 	// naming the parameter: UNKNOWN_PARAMETER, WRONG_TYPE, OUT_OF_RANGE (a range or a list of options), or
-	// INCONSISTENT_RULESET (each value is possible, but not beside the others).
+	// INVALID_RULESET (each value is possible, but not beside the others; something is wrong inside of a table).
 	OverrideRuleset(ctx context.Context, in *OverrideRulesetRequest, opts ...grpc.CallOption) (*OverrideRulesetResponse, error)
 	// WatchCampaign sends every record after from_seq, then follows the campaign until the caller leaves.
 	WatchCampaign(ctx context.Context, in *WatchCampaignRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchCampaignResponse], error)
@@ -362,7 +362,7 @@ type CampaignServiceServer interface {
 	// nothing. It holds for whatever begins afterwards, and for every later command to characters, companies and parties;
 	// nothing that somebody owns is taken away. GMs only. Fails with NOT_FOUND (no such system) and with INVALID_ARGUMENT
 	// naming the parameter: UNKNOWN_PARAMETER, WRONG_TYPE, OUT_OF_RANGE (a range or a list of options), or
-	// INCONSISTENT_RULESET (each value is possible, but not beside the others).
+	// INVALID_RULESET (each value is possible, but not beside the others; something is wrong inside of a table).
 	OverrideRuleset(context.Context, *OverrideRulesetRequest) (*OverrideRulesetResponse, error)
 	// WatchCampaign sends every record after from_seq, then follows the campaign until the caller leaves.
 	WatchCampaign(*WatchCampaignRequest, grpc.ServerStreamingServer[WatchCampaignResponse]) error

@@ -852,6 +852,116 @@ func (x *GetMembershipResponse) GetCampaignSeq() int32 {
 	return 0
 }
 
+// Request of GetEffectiveRuleset.
+type GetEffectiveRulesetRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name of the campaign.
+	Campaign string `protobuf:"bytes,1,opt,name=campaign,proto3" json:"campaign,omitempty"`
+	// The system: digger, danger-world, danger-pool or die-drop.
+	System        string `protobuf:"bytes,2,opt,name=system,proto3" json:"system,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetEffectiveRulesetRequest) Reset() {
+	*x = GetEffectiveRulesetRequest{}
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetEffectiveRulesetRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetEffectiveRulesetRequest) ProtoMessage() {}
+
+func (x *GetEffectiveRulesetRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetEffectiveRulesetRequest.ProtoReflect.Descriptor instead.
+func (*GetEffectiveRulesetRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_lease_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *GetEffectiveRulesetRequest) GetCampaign() string {
+	if x != nil {
+		return x.Campaign
+	}
+	return ""
+}
+
+func (x *GetEffectiveRulesetRequest) GetSystem() string {
+	if x != nil {
+		return x.System
+	}
+	return ""
+}
+
+// Response of GetEffectiveRuleset.
+type GetEffectiveRulesetResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The complete document, as JSON.
+	Document []byte `protobuf:"bytes,1,opt,name=document,proto3" json:"document,omitempty"`
+	// Number of the campaign record that this answer comes from.
+	CampaignSeq   int32 `protobuf:"varint,2,opt,name=campaign_seq,json=campaignSeq,proto3" json:"campaign_seq,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *GetEffectiveRulesetResponse) Reset() {
+	*x = GetEffectiveRulesetResponse{}
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *GetEffectiveRulesetResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*GetEffectiveRulesetResponse) ProtoMessage() {}
+
+func (x *GetEffectiveRulesetResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use GetEffectiveRulesetResponse.ProtoReflect.Descriptor instead.
+func (*GetEffectiveRulesetResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_lease_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *GetEffectiveRulesetResponse) GetDocument() []byte {
+	if x != nil {
+		return x.Document
+	}
+	return nil
+}
+
+func (x *GetEffectiveRulesetResponse) GetCampaignSeq() int32 {
+	if x != nil {
+		return x.CampaignSeq
+	}
+	return 0
+}
+
 var File_wayfarer_party_v1_lease_proto protoreflect.FileDescriptor
 
 const file_wayfarer_party_v1_lease_proto_rawDesc = "" +
@@ -911,12 +1021,19 @@ const file_wayfarer_party_v1_lease_proto_rawDesc = "" +
 	"characters\x18\x02 \x03(\tR\n" +
 	"characters\x12\x18\n" +
 	"\achapter\x18\x03 \x01(\x05R\achapter\x12!\n" +
-	"\fcampaign_seq\x18\x04 \x01(\x05R\vcampaignSeq2\xc4\x01\n" +
+	"\fcampaign_seq\x18\x04 \x01(\x05R\vcampaignSeq\"\x94\x01\n" +
+	"\x1aGetEffectiveRulesetRequest\x12A\n" +
+	"\bcampaign\x18\x01 \x01(\tB%\xe0A\x02\xbaH\x1fr\x1d2\x1b^campaigns/[a-z0-9-]{1,63}$R\bcampaign\x123\n" +
+	"\x06system\x18\x02 \x01(\tB\x1b\xe0A\x02\xbaH\x15r\x132\x11^[a-z0-9-]{1,63}$R\x06system\"\\\n" +
+	"\x1bGetEffectiveRulesetResponse\x12\x1a\n" +
+	"\bdocument\x18\x01 \x01(\fR\bdocument\x12!\n" +
+	"\fcampaign_seq\x18\x02 \x01(\x05R\vcampaignSeq2\xc4\x01\n" +
 	"\fLeaseService\x12V\n" +
 	"\tTakeLease\x12#.wayfarer.party.v1.TakeLeaseRequest\x1a$.wayfarer.party.v1.TakeLeaseResponse\x12\\\n" +
-	"\vReturnLease\x12%.wayfarer.party.v1.ReturnLeaseRequest\x1a&.wayfarer.party.v1.ReturnLeaseResponse2w\n" +
+	"\vReturnLease\x12%.wayfarer.party.v1.ReturnLeaseRequest\x1a&.wayfarer.party.v1.ReturnLeaseResponse2\xed\x01\n" +
 	"\x11MembershipService\x12b\n" +
-	"\rGetMembership\x12'.wayfarer.party.v1.GetMembershipRequest\x1a(.wayfarer.party.v1.GetMembershipResponseBBZ@github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1;partyv1b\x06proto3"
+	"\rGetMembership\x12'.wayfarer.party.v1.GetMembershipRequest\x1a(.wayfarer.party.v1.GetMembershipResponse\x12t\n" +
+	"\x13GetEffectiveRuleset\x12-.wayfarer.party.v1.GetEffectiveRulesetRequest\x1a..wayfarer.party.v1.GetEffectiveRulesetResponseBBZ@github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1;partyv1b\x06proto3"
 
 var (
 	file_wayfarer_party_v1_lease_proto_rawDescOnce sync.Once
@@ -930,51 +1047,55 @@ func file_wayfarer_party_v1_lease_proto_rawDescGZIP() []byte {
 	return file_wayfarer_party_v1_lease_proto_rawDescData
 }
 
-var file_wayfarer_party_v1_lease_proto_msgTypes = make([]protoimpl.MessageInfo, 11)
+var file_wayfarer_party_v1_lease_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
 var file_wayfarer_party_v1_lease_proto_goTypes = []any{
-	(*TakeLeaseRequest)(nil),      // 0: wayfarer.party.v1.TakeLeaseRequest
-	(*TakeLeaseResponse)(nil),     // 1: wayfarer.party.v1.TakeLeaseResponse
-	(*RosterFacet)(nil),           // 2: wayfarer.party.v1.RosterFacet
-	(*LoadoutFacet)(nil),          // 3: wayfarer.party.v1.LoadoutFacet
-	(*PackFacet)(nil),             // 4: wayfarer.party.v1.PackFacet
-	(*VitalsFacet)(nil),           // 5: wayfarer.party.v1.VitalsFacet
-	(*ReturnLeaseRequest)(nil),    // 6: wayfarer.party.v1.ReturnLeaseRequest
-	(*RosterResult)(nil),          // 7: wayfarer.party.v1.RosterResult
-	(*ReturnLeaseResponse)(nil),   // 8: wayfarer.party.v1.ReturnLeaseResponse
-	(*GetMembershipRequest)(nil),  // 9: wayfarer.party.v1.GetMembershipRequest
-	(*GetMembershipResponse)(nil), // 10: wayfarer.party.v1.GetMembershipResponse
-	(Facet)(0),                    // 11: wayfarer.party.v1.Facet
-	(*Abilities)(nil),             // 12: wayfarer.party.v1.Abilities
-	(*Tool)(nil),                  // 13: wayfarer.party.v1.Tool
-	(*Traveler)(nil),              // 14: wayfarer.party.v1.Traveler
-	(*Pack)(nil),                  // 15: wayfarer.party.v1.Pack
-	(*Vitals)(nil),                // 16: wayfarer.party.v1.Vitals
-	(v1.Role)(0),                  // 17: wayfarer.type.v1.Role
+	(*TakeLeaseRequest)(nil),            // 0: wayfarer.party.v1.TakeLeaseRequest
+	(*TakeLeaseResponse)(nil),           // 1: wayfarer.party.v1.TakeLeaseResponse
+	(*RosterFacet)(nil),                 // 2: wayfarer.party.v1.RosterFacet
+	(*LoadoutFacet)(nil),                // 3: wayfarer.party.v1.LoadoutFacet
+	(*PackFacet)(nil),                   // 4: wayfarer.party.v1.PackFacet
+	(*VitalsFacet)(nil),                 // 5: wayfarer.party.v1.VitalsFacet
+	(*ReturnLeaseRequest)(nil),          // 6: wayfarer.party.v1.ReturnLeaseRequest
+	(*RosterResult)(nil),                // 7: wayfarer.party.v1.RosterResult
+	(*ReturnLeaseResponse)(nil),         // 8: wayfarer.party.v1.ReturnLeaseResponse
+	(*GetMembershipRequest)(nil),        // 9: wayfarer.party.v1.GetMembershipRequest
+	(*GetMembershipResponse)(nil),       // 10: wayfarer.party.v1.GetMembershipResponse
+	(*GetEffectiveRulesetRequest)(nil),  // 11: wayfarer.party.v1.GetEffectiveRulesetRequest
+	(*GetEffectiveRulesetResponse)(nil), // 12: wayfarer.party.v1.GetEffectiveRulesetResponse
+	(Facet)(0),                          // 13: wayfarer.party.v1.Facet
+	(*Abilities)(nil),                   // 14: wayfarer.party.v1.Abilities
+	(*Tool)(nil),                        // 15: wayfarer.party.v1.Tool
+	(*Traveler)(nil),                    // 16: wayfarer.party.v1.Traveler
+	(*Pack)(nil),                        // 17: wayfarer.party.v1.Pack
+	(*Vitals)(nil),                      // 18: wayfarer.party.v1.Vitals
+	(v1.Role)(0),                        // 19: wayfarer.type.v1.Role
 }
 var file_wayfarer_party_v1_lease_proto_depIdxs = []int32{
-	11, // 0: wayfarer.party.v1.TakeLeaseRequest.facet:type_name -> wayfarer.party.v1.Facet
+	13, // 0: wayfarer.party.v1.TakeLeaseRequest.facet:type_name -> wayfarer.party.v1.Facet
 	2,  // 1: wayfarer.party.v1.TakeLeaseResponse.roster:type_name -> wayfarer.party.v1.RosterFacet
 	3,  // 2: wayfarer.party.v1.TakeLeaseResponse.loadout:type_name -> wayfarer.party.v1.LoadoutFacet
 	4,  // 3: wayfarer.party.v1.TakeLeaseResponse.pack:type_name -> wayfarer.party.v1.PackFacet
 	5,  // 4: wayfarer.party.v1.TakeLeaseResponse.vitals:type_name -> wayfarer.party.v1.VitalsFacet
-	12, // 5: wayfarer.party.v1.LoadoutFacet.abilities:type_name -> wayfarer.party.v1.Abilities
-	13, // 6: wayfarer.party.v1.LoadoutFacet.tools:type_name -> wayfarer.party.v1.Tool
-	14, // 7: wayfarer.party.v1.PackFacet.travelers:type_name -> wayfarer.party.v1.Traveler
-	15, // 8: wayfarer.party.v1.PackFacet.pack:type_name -> wayfarer.party.v1.Pack
-	16, // 9: wayfarer.party.v1.VitalsFacet.vitals:type_name -> wayfarer.party.v1.Vitals
-	11, // 10: wayfarer.party.v1.ReturnLeaseRequest.facet:type_name -> wayfarer.party.v1.Facet
+	14, // 5: wayfarer.party.v1.LoadoutFacet.abilities:type_name -> wayfarer.party.v1.Abilities
+	15, // 6: wayfarer.party.v1.LoadoutFacet.tools:type_name -> wayfarer.party.v1.Tool
+	16, // 7: wayfarer.party.v1.PackFacet.travelers:type_name -> wayfarer.party.v1.Traveler
+	17, // 8: wayfarer.party.v1.PackFacet.pack:type_name -> wayfarer.party.v1.Pack
+	18, // 9: wayfarer.party.v1.VitalsFacet.vitals:type_name -> wayfarer.party.v1.Vitals
+	13, // 10: wayfarer.party.v1.ReturnLeaseRequest.facet:type_name -> wayfarer.party.v1.Facet
 	7,  // 11: wayfarer.party.v1.ReturnLeaseRequest.roster:type_name -> wayfarer.party.v1.RosterResult
 	4,  // 12: wayfarer.party.v1.ReturnLeaseRequest.pack:type_name -> wayfarer.party.v1.PackFacet
-	16, // 13: wayfarer.party.v1.ReturnLeaseRequest.vitals:type_name -> wayfarer.party.v1.Vitals
-	17, // 14: wayfarer.party.v1.GetMembershipResponse.role:type_name -> wayfarer.type.v1.Role
+	18, // 13: wayfarer.party.v1.ReturnLeaseRequest.vitals:type_name -> wayfarer.party.v1.Vitals
+	19, // 14: wayfarer.party.v1.GetMembershipResponse.role:type_name -> wayfarer.type.v1.Role
 	0,  // 15: wayfarer.party.v1.LeaseService.TakeLease:input_type -> wayfarer.party.v1.TakeLeaseRequest
 	6,  // 16: wayfarer.party.v1.LeaseService.ReturnLease:input_type -> wayfarer.party.v1.ReturnLeaseRequest
 	9,  // 17: wayfarer.party.v1.MembershipService.GetMembership:input_type -> wayfarer.party.v1.GetMembershipRequest
-	1,  // 18: wayfarer.party.v1.LeaseService.TakeLease:output_type -> wayfarer.party.v1.TakeLeaseResponse
-	8,  // 19: wayfarer.party.v1.LeaseService.ReturnLease:output_type -> wayfarer.party.v1.ReturnLeaseResponse
-	10, // 20: wayfarer.party.v1.MembershipService.GetMembership:output_type -> wayfarer.party.v1.GetMembershipResponse
-	18, // [18:21] is the sub-list for method output_type
-	15, // [15:18] is the sub-list for method input_type
+	11, // 18: wayfarer.party.v1.MembershipService.GetEffectiveRuleset:input_type -> wayfarer.party.v1.GetEffectiveRulesetRequest
+	1,  // 19: wayfarer.party.v1.LeaseService.TakeLease:output_type -> wayfarer.party.v1.TakeLeaseResponse
+	8,  // 20: wayfarer.party.v1.LeaseService.ReturnLease:output_type -> wayfarer.party.v1.ReturnLeaseResponse
+	10, // 21: wayfarer.party.v1.MembershipService.GetMembership:output_type -> wayfarer.party.v1.GetMembershipResponse
+	12, // 22: wayfarer.party.v1.MembershipService.GetEffectiveRuleset:output_type -> wayfarer.party.v1.GetEffectiveRulesetResponse
+	19, // [19:23] is the sub-list for method output_type
+	15, // [15:19] is the sub-list for method input_type
 	15, // [15:15] is the sub-list for extension type_name
 	15, // [15:15] is the sub-list for extension extendee
 	0,  // [0:15] is the sub-list for field type_name
@@ -1004,7 +1125,7 @@ func file_wayfarer_party_v1_lease_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wayfarer_party_v1_lease_proto_rawDesc), len(file_wayfarer_party_v1_lease_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   11,
+			NumMessages:   13,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -177,17 +177,23 @@ var LeaseService_ServiceDesc = grpc.ServiceDesc{
 }
 
 const (
-	MembershipService_GetMembership_FullMethodName = "/wayfarer.party.v1.MembershipService/GetMembership"
+	MembershipService_GetMembership_FullMethodName       = "/wayfarer.party.v1.MembershipService/GetMembership"
+	MembershipService_GetEffectiveRuleset_FullMethodName = "/wayfarer.party.v1.MembershipService/GetEffectiveRuleset"
 )
 
 // MembershipServiceClient is the client API for MembershipService service.
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// MembershipService tells the other services who may do what. It calls no other service. Service identities only.
+// MembershipService tells the other services who may do what, and by which rules a campaign plays. It calls no other
+// service. Service identities only.
 type MembershipServiceClient interface {
 	// GetMembership reads somebody's role in a campaign. Fails with NOT_FOUND when they have none.
 	GetMembership(ctx context.Context, in *GetMembershipRequest, opts ...grpc.CallOption) (*GetMembershipResponse, error)
+	// GetEffectiveRuleset reads the complete ruleset of one system as it is now, for whoever begins something and keeps it.
+	// Fails with NOT_FOUND for an unknown campaign or system. Refused: INVALID_RULESET (an override that was possible once is
+	// none any more; a GM has to clear it).
+	GetEffectiveRuleset(ctx context.Context, in *GetEffectiveRulesetRequest, opts ...grpc.CallOption) (*GetEffectiveRulesetResponse, error)
 }
 
 type membershipServiceClient struct {
@@ -208,14 +214,29 @@ func (c *membershipServiceClient) GetMembership(ctx context.Context, in *GetMemb
 	return out, nil
 }
 
+func (c *membershipServiceClient) GetEffectiveRuleset(ctx context.Context, in *GetEffectiveRulesetRequest, opts ...grpc.CallOption) (*GetEffectiveRulesetResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(GetEffectiveRulesetResponse)
+	err := c.cc.Invoke(ctx, MembershipService_GetEffectiveRuleset_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // MembershipServiceServer is the server API for MembershipService service.
 // All implementations must embed UnimplementedMembershipServiceServer
 // for forward compatibility.
 //
-// MembershipService tells the other services who may do what. It calls no other service. Service identities only.
+// MembershipService tells the other services who may do what, and by which rules a campaign plays. It calls no other
+// service. Service identities only.
 type MembershipServiceServer interface {
 	// GetMembership reads somebody's role in a campaign. Fails with NOT_FOUND when they have none.
 	GetMembership(context.Context, *GetMembershipRequest) (*GetMembershipResponse, error)
+	// GetEffectiveRuleset reads the complete ruleset of one system as it is now, for whoever begins something and keeps it.
+	// Fails with NOT_FOUND for an unknown campaign or system. Refused: INVALID_RULESET (an override that was possible once is
+	// none any more; a GM has to clear it).
+	GetEffectiveRuleset(context.Context, *GetEffectiveRulesetRequest) (*GetEffectiveRulesetResponse, error)
 	mustEmbedUnimplementedMembershipServiceServer()
 }
 
@@ -228,6 +249,9 @@ type UnimplementedMembershipServiceServer struct{}
 
 func (UnimplementedMembershipServiceServer) GetMembership(context.Context, *GetMembershipRequest) (*GetMembershipResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetMembership not implemented")
+}
+func (UnimplementedMembershipServiceServer) GetEffectiveRuleset(context.Context, *GetEffectiveRulesetRequest) (*GetEffectiveRulesetResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method GetEffectiveRuleset not implemented")
 }
 func (UnimplementedMembershipServiceServer) mustEmbedUnimplementedMembershipServiceServer() {}
 func (UnimplementedMembershipServiceServer) testEmbeddedByValue()                           {}
@@ -268,6 +292,24 @@ func _MembershipService_GetMembership_Handler(srv interface{}, ctx context.Conte
 	return interceptor(ctx, in, info, handler)
 }
 
+func _MembershipService_GetEffectiveRuleset_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(GetEffectiveRulesetRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(MembershipServiceServer).GetEffectiveRuleset(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: MembershipService_GetEffectiveRuleset_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(MembershipServiceServer).GetEffectiveRuleset(ctx, req.(*GetEffectiveRulesetRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // MembershipService_ServiceDesc is the grpc.ServiceDesc for MembershipService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -278,6 +320,10 @@ var MembershipService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "GetMembership",
 			Handler:    _MembershipService_GetMembership_Handler,
+		},
+		{
+			MethodName: "GetEffectiveRuleset",
+			Handler:    _MembershipService_GetEffectiveRuleset_Handler,
 		},
 	},
 	Streams:  []grpc.StreamDesc{},

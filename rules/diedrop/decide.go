@@ -134,7 +134,7 @@ func (c Start) decide(t *turn) error {
 	}
 	t.emit(Begun{Ruleset: c.Ruleset, Map: c.Map, Journey: begin})
 	if t.SlotsNeeded()-t.SlotsHeld() > t.allFree() {
-		return play.Refuse(NoRoom, "the food needs %d slots, of which %d are held and %d are free", t.SlotsNeeded(), t.SlotsHeld(), t.allFree())
+		return play.Refuse(NoRoom, "the food needs %d slots, of which %d are held and %d are free", t.SlotsNeeded(), t.SlotsHeld(), t.allFree()).On("food")
 	}
 	t.placeMissing()
 	return nil
@@ -296,11 +296,11 @@ func (c Move) decide(t *turn) error {
 	}
 	from := *t.Hex
 	if !from.Adjoins(c.To) {
-		return play.Refuse(NotAdjacent, "(%d,%d) does not adjoin (%d,%d)", c.To.Q, c.To.R, from.Q, from.R)
+		return play.Refuse(NotAdjacent, "(%d,%d) does not adjoin (%d,%d)", c.To.Q, c.To.R, from.Q, from.R).On("to")
 	}
 	terrain := t.Map.terrain(c.To)
 	if terrain == "" {
-		return play.Refuse(OffMap, "(%d,%d) is not on the map", c.To.Q, c.To.R)
+		return play.Refuse(OffMap, "(%d,%d) is not on the map", c.To.Q, c.To.R).On("to")
 	}
 	road := edge(t.Map.Roads, from, c.To) || edge(t.Map.Roads, c.To, from)
 	river := (t.Boat || !t.Ruleset.flag("river.needs_boat")) && (edge(t.Map.Rivers, from, c.To) ||
@@ -308,7 +308,7 @@ func (c Move) decide(t *turn) error {
 	via := c.Via
 	switch {
 	case via == RouteRoad && !road, via == RouteRiver && !river:
-		return play.Refuse(BadRoute, "no %s leads from (%d,%d) to (%d,%d) for this company", via, from.Q, from.R, c.To.Q, c.To.R)
+		return play.Refuse(BadRoute, "no %s leads from (%d,%d) to (%d,%d) for this company", via, from.Q, from.R, c.To.Q, c.To.R).On("via")
 	case via == RouteRoad, via == RouteRiver, via == RouteTerrain:
 	case road:
 		via = RouteRoad
@@ -652,11 +652,11 @@ func (c PrepareRemains) decide(t *turn) error {
 	case site && t.Dark() && t.Ruleset.text("dark.other_activity") == "refuse":
 		return play.Refuse(TooDark, "it is too dark")
 	case t.Encounter == nil || !t.Encounter.Remains || c.Count > t.Encounter.Number:
-		return play.Refuse(NoRemains, "there are no remains of %d creatures", c.Count)
+		return play.Refuse(NoRemains, "there are no remains of %d creatures", c.Count).On("count")
 	case carrier < 0:
-		return play.Refuse(NoSuchMember, "no living member is named %s", c.Carrier)
+		return play.Refuse(NoSuchMember, "no living member is named %s", c.Carrier).On("carrier")
 	case t.free(t.Members[carrier]) < slots:
-		return play.Refuse(NoRoom, "%s has not %d free slots", c.Carrier, slots)
+		return play.Refuse(NoRoom, "%s has not %d free slots", c.Carrier, slots).On("carrier")
 	}
 	load := Load{Carrier: c.Carrier, Creature: t.Encounter.Creature, Count: c.Count, Value: c.Value, Slots: slots}
 	t.emit(RemainsTaken{})
@@ -692,11 +692,11 @@ func (c Enter) decide(t *turn) error {
 	l, ok := t.Map.location(c.Location)
 	switch {
 	case !ok:
-		return play.Refuse(UnknownLocation, "there is no location %s", c.Location)
+		return play.Refuse(UnknownLocation, "there is no location %s", c.Location).On("location")
 	case t.Hex != nil && l.Hex != *t.Hex:
-		return play.Refuse(NotHere, "%s is in another hex", c.Location)
+		return play.Refuse(NotHere, "%s is in another hex", c.Location).On("location")
 	case !l.Visible && !slices.Contains(t.Discovered, l.ID):
-		return play.Refuse(NotDiscovered, "%s has not been found", c.Location)
+		return play.Refuse(NotDiscovered, "%s has not been found", c.Location).On("location")
 	}
 	if len(t.Food) > 0 && (l.Kind != KindSettlement || t.Ruleset.flag("enter.settlement_rolls")) {
 		n, keep := t.Ruleset.int("enter.dice"), KeepLowest
@@ -742,7 +742,7 @@ func (c Harm) check(*Ruleset) error {
 func (c Harm) decide(t *turn) error {
 	victim := t.living(c.Name)
 	if victim < 0 {
-		return play.Refuse(NoSuchMember, "no living member is named %s", c.Name)
+		return play.Refuse(NoSuchMember, "no living member is named %s", c.Name).On("member")
 	}
 	t.emit(Harmed(c))
 	t.change(func(members []Member) {

@@ -28,7 +28,7 @@ func (c BuyFood) decide(t *turn) error {
 	for range c.Steps {
 		next, result := t.raised(food)
 		if result == "at_max" {
-			return play.Refuse(MaxFood, "the company cannot have more food")
+			return play.Refuse(MaxFood, "the company cannot have more food").On("steps")
 		}
 		// The least price counts for each step, so that one purchase is never cheaper than several (DDW-BUY-02).
 		slots += max(1, t.Ruleset.SlotsNeeded(next, living)-t.Ruleset.SlotsNeeded(food, living))
@@ -39,10 +39,10 @@ func (c BuyFood) decide(t *turn) error {
 	}
 	price := slots * t.Ruleset.int("buy.gold_per_slot")
 	if price > t.Gold {
-		return play.Refuse(NoGold, "the food costs %d gold, the company has %d", price, t.Gold)
+		return play.Refuse(NoGold, "the food costs %d gold, the company has %d", price, t.Gold).On("steps")
 	}
 	if t.Ruleset.SlotsNeeded(food, living) > t.SlotsHeld()+t.allFree() {
-		return play.Refuse(NoRoom, "the food needs %d slots", t.Ruleset.SlotsNeeded(food, living))
+		return play.Refuse(NoRoom, "the food needs %d slots", t.Ruleset.SlotsNeeded(food, living)).On("steps")
 	}
 	t.emit(FoodBought{Steps: c.Steps, Slots: slots, Paid: price, Gold: t.Gold - price})
 	t.raise(food, "bought")
@@ -78,13 +78,17 @@ func (c BuyGear) decide(t *turn) error {
 	price := c.Count * t.Ruleset.int(gearPrices[c.Item])
 	switch {
 	case spare && carrier < 0:
-		return play.Refuse(NoSuchMember, "no living member is named %s", c.Carrier)
+		return play.Refuse(NoSuchMember, "no living member is named %s", c.Carrier).On("carrier")
 	case c.Item == ItemLantern && t.Lantern, c.Item == ItemBoat && t.Boat:
-		return play.Refuse(AlreadyOwned, "the company has a %s", c.Item)
+		return play.Refuse(AlreadyOwned, "the company has a %s", c.Item).On("item")
 	case price > t.Gold:
-		return play.Refuse(NoGold, "that costs %d gold, the company has %d", price, t.Gold)
+		r := play.Refuse(NoGold, "that costs %d gold, the company has %d", price, t.Gold)
+		if spare {
+			return r.On("count")
+		}
+		return r.On("item")
 	case spare && t.free(t.Members[carrier]) < c.Count*t.spareSlots(c.Item):
-		return play.Refuse(NoRoom, "%s has not enough free slots", c.Carrier)
+		return play.Refuse(NoRoom, "%s has not enough free slots", c.Carrier).On("count")
 	}
 	t.emit(GearBought{Item: c.Item, Count: c.Count, Carrier: c.Carrier, Paid: price, Gold: t.Gold - price})
 	return nil
@@ -116,7 +120,7 @@ func (c AddMember) decide(t *turn) error {
 		return err
 	}
 	if t.member(m.Name) >= 0 {
-		return play.Refuse(NameTaken, "somebody named %s is in the company", m.Name)
+		return play.Refuse(NameTaken, "somebody named %s is in the company", m.Name).On("member.name")
 	}
 	before := t.SlotsNeeded()
 	t.emit(MemberJoined{Member: m})
@@ -127,7 +131,7 @@ func (c AddMember) decide(t *turn) error {
 		}
 	}
 	if t.SlotsNeeded()-t.SlotsHeld() > t.allFree() {
-		return play.Refuse(NoRoom, "the food needs %d slots", t.SlotsNeeded())
+		return play.Refuse(NoRoom, "the food needs %d slots", t.SlotsNeeded()).On("member")
 	}
 	t.placeMissing()
 	return nil
@@ -140,9 +144,9 @@ func (c RemoveMember) decide(t *turn) error {
 	i := t.living(c.Name)
 	switch {
 	case i < 0:
-		return play.Refuse(NoSuchMember, "no living member is named %s", c.Name)
+		return play.Refuse(NoSuchMember, "no living member is named %s", c.Name).On("member")
 	case t.Living() == 1:
-		return play.Refuse(LastMember, "nobody living would be left")
+		return play.Refuse(LastMember, "nobody living would be left").On("member")
 	}
 	leaver := t.Members[i]
 	t.emit(MemberLeft{Name: c.Name})
@@ -210,17 +214,17 @@ func (c Distribute) decide(t *turn) error {
 			continue
 		}
 		if !ok || n < 0 || n > maxNumber {
-			return play.Refuse(BadDistribution, "every living member needs a number of slots from 0 to %d", maxNumber)
+			return play.Refuse(BadDistribution, "every living member needs a number of slots from 0 to %d", maxNumber).On("food_slots")
 		}
 		work.Members[i].FoodSlots = n
 		sum, named = sum+n, named+1
 	}
 	if named != len(c.FoodSlots) || sum != t.SlotsNeeded() {
-		return play.Refuse(BadDistribution, "the living members have to hold %d slots between them", t.SlotsNeeded())
+		return play.Refuse(BadDistribution, "the living members have to hold %d slots between them", t.SlotsNeeded()).On("food_slots")
 	}
 	for _, m := range work.Members {
 		if !m.Dead && work.Overloaded(m) {
-			return play.Refuse(BadDistribution, "%s cannot carry that", m.Name)
+			return play.Refuse(BadDistribution, "%s cannot carry that", m.Name).On("food_slots")
 		}
 	}
 	t.emit(FoodDistributed{})

@@ -21,7 +21,7 @@ func (c LightUp) decide(t *turn) error {
 	}
 	from, ok := t.spare(c.Kind)
 	if !ok {
-		return play.Refuse(NoSpare, "nobody has a spare for a %s", c.Kind)
+		return play.Refuse(NoSpare, "nobody has a spare for a %s", c.Kind).On("kind")
 	}
 	t.emit(LightLit{Light: t.fresh(c.Kind), From: from})
 	return nil
@@ -68,9 +68,9 @@ func (c TakeTurn) decide(t *turn) error {
 	switch {
 	case c.Trigger == TriggerRoom && t.Room == "" && c.To != l.Entrance,
 		c.Trigger == TriggerRoom && t.Room != "" && !slices.Contains(l.Rooms[t.Room], c.To):
-		return play.Refuse(NoSuchWay, "no way leads to %s from here", c.To)
+		return play.Refuse(NoSuchWay, "no way leads to %s from here", c.To).On("to")
 	case c.Trigger != TriggerRoom && t.Room == "":
-		return play.Refuse(NotInRoom, "the company is in no room yet")
+		return play.Refuse(NotInRoom, "the company is in no room yet").On("trigger")
 	}
 	if c.Trigger == TriggerRoom {
 		t.emit(RoomEntered{Room: c.To})
@@ -170,7 +170,7 @@ func (c RollMissions) check(*Ruleset) error {
 
 func (c RollMissions) decide(t *turn) error {
 	if least := t.Ruleset.int("mission.outset"); len(t.Missions) == 0 && c.Count < least {
-		return play.Refuse(TooFewMissions, "at the outset at least %d are rolled", least)
+		return play.Refuse(TooFewMissions, "at the outset at least %d are rolled", least).On("count")
 	}
 	keep := t.Ruleset.text("mission.duplicates") == "keep"
 	open := map[int]bool{}
@@ -192,7 +192,7 @@ func (c RollMissions) decide(t *turn) error {
 		}
 	}
 	if left == 0 || !keep && left < c.Count {
-		return play.Refuse(TooManyMissions, "only %d numbers can still come up", left)
+		return play.Refuse(TooManyMissions, "only %d numbers can still come up", left).On("count")
 	}
 	var rolled []Mission
 	for len(rolled) < c.Count && !t.dice.Failed() {
@@ -215,7 +215,7 @@ func (c UseMission) check(*Ruleset) error {
 
 func (c UseMission) decide(t *turn) error {
 	if !slices.ContainsFunc(t.Missions, func(m Mission) bool { return m.Number == c.Number && !m.Used }) {
-		return play.Refuse(NoSuchMission, "mission %d is not open", c.Number)
+		return play.Refuse(NoSuchMission, "mission %d is not open", c.Number).On("number")
 	}
 	t.emit(MissionUsed(c))
 	return nil

@@ -42,7 +42,7 @@ func TestStart(t *testing.T) {
 			eq(t, "held", held(scene{members: people(2), food: []int{12}}.begin(t)), []int{2, 2})
 		},
 		"a party whose food does not fit cannot start": func(t *testing.T) {
-			refuseField(t, Journey{}, scene{members: people(2, gear(9)), food: []int{12}}.start(t), NoRoom, "")
+			refuseField(t, Journey{}, scene{members: people(2, gear(9)), food: []int{12}}.start(t), NoRoom, "food")
 		},
 		"a journey begins once": func(t *testing.T) {
 			j := scene{}.begin(t)

@@ -275,7 +275,7 @@ func (c JoinParty) decide(r Roster, rs *Ruleset) ([]RosterEvent, error) {
 		return nil, err
 	}
 	if len(p.Members) >= rs.Party.Max {
-		return nil, play.Refuse(PartyFull, "a party has at most %d members", rs.Party.Max)
+		return nil, play.Refuse(PartyFull, "a party has at most %d members", rs.Party.Max).On("name")
 	}
 	return append(events, PartyJoined{Party: p.ID, Member: c.Member}), nil
 }

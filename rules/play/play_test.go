@@ -77,3 +77,25 @@ func TestAFailedSourceVoidsTheDecision(t *testing.T) {
 		t.Errorf("zero dice: %v", zero.Close())
 	}
 }
+
+func TestRefusalsNameTheirField(t *testing.T) {
+	t.Parallel()
+	plain := Refuse("X", "%d", 1)
+	for name, tc := range map[string]struct {
+		r        *Refusal
+		field    string
+		standing bool
+	}{
+		"no field":                             {plain, "", false},
+		"a field that is wrong":                {plain.At("f"), "f", false},
+		"a field that the state does not want": {plain.On("f"), "f", true},
+		"the last word counts":                 {plain.On("f").At("g"), "g", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if tc.r.Field != tc.field || tc.r.Standing != tc.standing || tc.r.Code != "X" || tc.r.Message != "1" {
+				t.Errorf("got %+v", tc.r)
+			}
+		})
+	}
+}

@@ -114,8 +114,12 @@ func refused(r *play.Refusal) error {
 	if r.Code == play.BadDice && field == "" {
 		field = "reported_dice"
 	}
-	if field != "" {
-		return fault.Invalid(field, "%s", r.Message).Because(r.Code)
+	f := fault.New(fault.FailedPrecondition, r.Code, "%s", r.Message)
+	switch {
+	case field == "":
+		return f
+	case r.Standing:
+		return f.At(field, r.Message)
 	}
-	return fault.New(fault.FailedPrecondition, r.Code, "%s", r.Message)
+	return fault.Invalid(field, "%s", r.Message).Because(r.Code)
 }

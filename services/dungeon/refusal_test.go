@@ -115,9 +115,9 @@ func TestRefusedCommands(t *testing.T) {
 		"acting twice": {
 			stage: bramActed, who: brams, req: plain(basic(bram, "brute")), want: refuse("ALREADY_ACTED"),
 		},
-		"a tool that there is not":              {who: adas, req: plain(withTool(ada, 7)), want: refuse("NO_SUCH_TOOL")},
-		"a tool of another ability":             {who: adas, req: plain(withTool(ada, 2)), want: refuse("WRONG_ABILITY")},
-		"a basic action of another ability":     {who: brams, req: plain(basic(bram, "rush")), want: refuse("WRONG_ABILITY")},
+		"a tool that there is not":              {who: adas, req: plain(withTool(ada, 7)), want: refusal{codes.FailedPrecondition, "NO_SUCH_TOOL", "action.tool"}},
+		"a tool of another ability":             {who: adas, req: plain(withTool(ada, 2)), want: refusal{codes.FailedPrecondition, "WRONG_ABILITY", "action.tool"}},
+		"a basic action of another ability":     {who: brams, req: plain(basic(bram, "rush")), want: refusal{codes.FailedPrecondition, "WRONG_ABILITY", "action.basic"}},
 		"a basic action that there is not":      {who: brams, req: plain(basic(bram, "dance")), want: refusal{codes.InvalidArgument, "INVALID", "action.basic"}},
 		"no action":                             {who: brams, req: plain(&dungeonv1.ActRequest{Name: dive, Character: bram}), want: refusal{codes.InvalidArgument, "INVALID", "action"}},
 		"acting between challenges":             {stage: between, who: brams, req: plain(basic(bram, "brute")), want: refuse("NO_CHALLENGE")},

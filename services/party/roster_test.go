@@ -81,7 +81,7 @@ func TestPartyRefusals(t *testing.T) {
 		req  proto.Message
 		want refusal
 	}{
-		"the eighth member":                  {gm, &partyv1.JoinPartyRequest{Name: full, Character: npc7}, refused("PARTY_FULL")},
+		"the eighth member":                  {gm, &partyv1.JoinPartyRequest{Name: full, Character: npc7}, refusal{codes.FailedPrecondition, "PARTY_FULL", "name", nil}},
 		"joining a second party":             {adas, &partyv1.JoinPartyRequest{Name: full, Character: ada}, refused("ALREADY_IN_PARTY")},
 		"founding while in a party":          {brams, &partyv1.CreatePartyRequest{Parent: camp, Character: bram}, refused("ALREADY_IN_PARTY")},
 		"joining after entering":             {gm, &partyv1.JoinPartyRequest{Name: in, Character: npc7}, refused("RUN_BEGUN")},

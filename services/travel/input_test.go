@@ -78,20 +78,20 @@ func TestBadInput(t *testing.T) {
 		"a player brings torches in by a hireling": {adas, &travelv1.AddMemberRequest{Name: trek, Character: ada, Member: &travelv1.Newcomer{Name: "Wat", Hp: 1, Str: 1, Torches: 5}}, refusal{denied, "NOT_GM", "member.torches"}},
 
 		// What the rules refuse.
-		"a hex that does not adjoin":    {adas, move(func(r *travelv1.MoveRequest) { r.To = hex(5, 5) }), refusal{failed, "NOT_ADJACENT", ""}},
-		"the hex where they are":        {adas, move(func(r *travelv1.MoveRequest) { r.To = hex(1, 2) }), refusal{failed, "NOT_ADJACENT", ""}},
-		"by a river that is none":       {adas, move(func(r *travelv1.MoveRequest) { r.Via = "river" }), refusal{failed, "BAD_ROUTE", ""}},
+		"a hex that does not adjoin":    {adas, move(func(r *travelv1.MoveRequest) { r.To = hex(5, 5) }), refusal{failed, "NOT_ADJACENT", "to"}},
+		"the hex where they are":        {adas, move(func(r *travelv1.MoveRequest) { r.To = hex(1, 2) }), refusal{failed, "NOT_ADJACENT", "to"}},
+		"by a river that is none":       {adas, move(func(r *travelv1.MoveRequest) { r.Via = "river" }), refusal{failed, "BAD_ROUTE", "via"}},
 		"outside, food":                 {adas, &travelv1.BuyFoodRequest{Name: trek, Character: ada, Steps: 1}, refusal{failed, "NOT_SETTLEMENT", ""}},
 		"outside, leaving":              {adas, &travelv1.LeaveLocationRequest{Name: trek, Character: ada}, refusal{failed, "NOT_INSIDE", ""}},
 		"a turn where there is no site": {adas, &travelv1.TakeTurnRequest{Name: trek, Character: ada, Trigger: "room", To: "adit"}, refusal{failed, "NOT_DUNGEON", ""}},
 		"gold where there is none":      {adas, &travelv1.LootRequest{Name: trek, Character: ada}, refusal{failed, "NO_GOLD_HERE", ""}},
-		"remains where there are none":  {adas, &travelv1.PrepareRemainsRequest{Name: trek, Character: ada, Count: 1, Carrier: "Ada"}, refusal{failed, "NO_REMAINS", ""}},
-		"a light that nobody has":       {adas, &travelv1.LightRequest{Name: trek, Character: ada, Kind: "lantern"}, refusal{failed, "NO_SPARE", ""}},
-		"a bad distribution":            {adas, &travelv1.DistributeRequest{Name: trek, Character: ada, FoodSlots: map[string]int32{"Ada": 3}}, refusal{failed, "BAD_DISTRIBUTION", ""}},
-		"a name that is taken":          {adas, &travelv1.AddMemberRequest{Name: trek, Character: ada, Member: &travelv1.Newcomer{Name: "Bram", Hp: 1, Str: 1}}, refusal{failed, "NAME_TAKEN", ""}},
-		"nobody of that name leaves":    {adas, &travelv1.RemoveMemberRequest{Name: trek, Character: ada, Member: "Wat"}, refusal{failed, "NO_SUCH_MEMBER", ""}},
+		"remains where there are none":  {adas, &travelv1.PrepareRemainsRequest{Name: trek, Character: ada, Count: 1, Carrier: "Ada"}, refusal{failed, "NO_REMAINS", "count"}},
+		"a light that nobody has":       {adas, &travelv1.LightRequest{Name: trek, Character: ada, Kind: "lantern"}, refusal{failed, "NO_SPARE", "kind"}},
+		"a bad distribution":            {adas, &travelv1.DistributeRequest{Name: trek, Character: ada, FoodSlots: map[string]int32{"Ada": 3}}, refusal{failed, "BAD_DISTRIBUTION", "food_slots"}},
+		"a name that is taken":          {adas, &travelv1.AddMemberRequest{Name: trek, Character: ada, Member: &travelv1.Newcomer{Name: "Bram", Hp: 1, Str: 1}}, refusal{failed, "NAME_TAKEN", "member.name"}},
+		"nobody of that name leaves":    {adas, &travelv1.RemoveMemberRequest{Name: trek, Character: ada, Member: "Wat"}, refusal{failed, "NO_SUCH_MEMBER", "member"}},
 		"a long rest outside":           {adas, &travelv1.LongRestRequest{Name: trek, Character: ada}, refusal{failed, "NOT_SETTLEMENT", ""}},
-		"a location elsewhere":          {adas, &travelv1.EnterLocationRequest{Name: trek, Character: ada, Location: "pennard-delve"}, refusal{failed, "NOT_HERE", ""}},
+		"a location elsewhere":          {adas, &travelv1.EnterLocationRequest{Name: trek, Character: ada, Location: "pennard-delve"}, refusal{failed, "NOT_HERE", "location"}},
 
 		// Reported dice and etags.
 		"too few dice":              {gm, dice("", 4), refusal{invalid, "BAD_DICE", "reported_dice"}},
@@ -198,9 +198,9 @@ func TestBadInputOnTheWay(t *testing.T) {
 	do[*travelv1.EnterLocationResponse](n, adas, &travelv1.EnterLocationRequest{Name: trek, Character: ada, Location: "tallowick"})
 	refused(&travelv1.ForageRequest{}, codes.FailedPrecondition, "INSIDE_LOCATION", "")
 	refused(&travelv1.MoveRequest{To: hex(2, 2)}, codes.FailedPrecondition, "INSIDE_LOCATION", "")
-	refused(&travelv1.BuyGearRequest{Item: "boat"}, codes.FailedPrecondition, "NO_GOLD", "")
-	refused(&travelv1.BuyFoodRequest{Steps: 6}, codes.FailedPrecondition, "NO_GOLD", "")
-	refused(&travelv1.BuyGearRequest{Item: "torch", Count: 1, Carrier: "Wat"}, codes.FailedPrecondition, "NO_SUCH_MEMBER", "")
+	refused(&travelv1.BuyGearRequest{Item: "boat"}, codes.FailedPrecondition, "NO_GOLD", "item")
+	refused(&travelv1.BuyFoodRequest{Steps: 6}, codes.FailedPrecondition, "NO_GOLD", "steps")
+	refused(&travelv1.BuyGearRequest{Item: "torch", Count: 1, Carrier: "Wat"}, codes.FailedPrecondition, "NO_SUCH_MEMBER", "carrier")
 	refused(&travelv1.BuyGearRequest{Item: "torch", Carrier: "Ada"}, codes.InvalidArgument, "INVALID", "count")
 	for _, name := range []string{"Ada", "Bram", "Mabyn"} {
 		do[*travelv1.HarmResponse](n, gm, &travelv1.HarmRequest{Name: trek, Member: name, Str: 99})

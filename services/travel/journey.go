@@ -172,7 +172,7 @@ func unseen(caller adapter.Caller, j journey, c diedrop.Command, err error) erro
 		return err
 	}
 	if l, ok := location(j.Play.Map, enter.Location); ok && !l.Visible && !slices.Contains(j.Play.Discovered, l.ID) {
-		return play.Refuse(diedrop.UnknownLocation, "there is no location %s", enter.Location)
+		return play.Refuse(diedrop.UnknownLocation, "there is no location %s", enter.Location).On("location")
 	}
 	return err
 }

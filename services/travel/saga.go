@@ -141,7 +141,11 @@ func (s *Server) prepared(ctx context.Context, caller adapter.Caller, name strin
 	case !mapped && req.GetHex() != nil:
 		return nil, fault.Invalid("hex", "this region has no hexes: a crawl begins inside a site")
 	}
-	start, err := s.start(j, at.State.Draft, held)
+	rules, _, err := s.dieDropRules(ctx, caller.Campaign)
+	if err != nil {
+		return nil, err
+	}
+	start, err := start(rules, j, at.State.Draft, held)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +163,9 @@ func begin(c diedrop.Start) ([]diedrop.Event, error) {
 	evs, err := diedrop.Decide(diedrop.Journey{}, c, &play.Dice{})
 	var r *play.Refusal
 	if errors.As(err, &r) && r.Field != "" && r.Field != "hex" && r.Field != "inside" {
-		return nil, play.Refuse(r.Code, "%s: %s", r.Field, r.Message).At("company")
+		company := *r
+		company.Message, company.Field = r.Field+": "+r.Message, "company"
+		return nil, &company
 	}
 	return evs, err
 }
@@ -181,9 +187,8 @@ func charactersOf(p *partyv1.PackFacet) []string {
 	return out
 }
 
-// start is the command by which play begins.
-func (s *Server) start(j journey, draft *travelv1.RegionDraft, held borrowed) (diedrop.Start, error) {
-	rules := s.cfg.Rules
+// start is the command by which play begins, by a campaign's rules and what this journey overrides of them.
+func start(rules *diedrop.Ruleset, j journey, draft *travelv1.RegionDraft, held borrowed) (diedrop.Start, error) {
 	if len(j.Params) > 0 {
 		var err error
 		if rules, err = rules.With(j.Params); err != nil {
@@ -324,7 +329,11 @@ func (s *Server) prepare(ctx context.Context, at journal.At[journey]) error {
 	if err != nil {
 		return adapter.Fault(err)
 	}
-	start, err := s.start(j, regionAt.State.Draft, held)
+	rules, seq, err := s.dieDropRules(ctx, at.Campaign)
+	if err != nil {
+		return s.refuse(ctx, at, err)
+	}
+	start, err := start(rules, j, regionAt.State.Draft, held)
 	if err != nil {
 		return s.refuse(ctx, at, err)
 	}
@@ -333,7 +342,11 @@ func (s *Server) prepare(ctx context.Context, at journal.At[journey]) error {
 		if err != nil {
 			return nil, err
 		}
-		return startEvents(evs, regionAt.State.Draft, held, stream.GetStream().GetCommitment())
+		started, err := startEvents(evs, regionAt.State.Draft, held, stream.GetStream().GetCommitment())
+		if err == nil {
+			started[0].GetStarted().CampaignSeq = i32(seq)
+		}
+		return started, err
 	})
 	return s.refuse(ctx, at, err)
 }

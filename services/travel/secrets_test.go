@@ -147,13 +147,13 @@ func TestPlayersLearnNothingHidden(t *testing.T) {
 				secrets = nil // the caller's own word comes back
 				_, err := play(&travelv1.EnterLocationRequest{Location: place})
 				secrets = was
-				refusal{codes.FailedPrecondition, "UNKNOWN_LOCATION", ""}.check(t, err)
+				refusal{codes.FailedPrecondition, "UNKNOWN_LOCATION", "location"}.check(t, err)
 				if want := "there is no location " + place; status.Convert(err).Message() != want {
 					t.Errorf("the refusal says %q, want %q", status.Convert(err).Message(), want)
 				}
 			}
 			_, err = n.call(gm, &travelv1.EnterLocationRequest{Name: trek, Location: "mirefold"})
-			refusal{codes.FailedPrecondition, "NOT_DISCOVERED", ""}.check(t, err)
+			refusal{codes.FailedPrecondition, "NOT_DISCOVERED", "location"}.check(t, err)
 
 			secrets = secretsOf("mirefold")
 			found, err := play(&travelv1.SearchRequest{})

@@ -17,6 +17,7 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/requestid"
 	"github.com/wayfarer-rpg/wayfarer/rules/diedrop"
+	"github.com/wayfarer-rpg/wayfarer/rules/ruleset"
 	"github.com/wayfarer-rpg/wayfarer/services/adapter"
 )
 
@@ -86,6 +87,11 @@ func New(cfg Config) (*Server, error) {
 			Ended:    journey.over,
 		}, opts...),
 	}, nil
+}
+
+// dieDropRules returns the Die Drop rules that a campaign plays by now, with the campaign record that they come from.
+func (s *Server) dieDropRules(ctx context.Context, campaign string) (*diedrop.Ruleset, int, error) {
+	return adapter.Parsed(ctx, s.cfg.Rulesets, campaign, ruleset.DieDrop, s.cfg.Rules, diedrop.Parse)
 }
 
 // Register adds the services to a gRPC server.

@@ -49,7 +49,7 @@ func TestRefusedCommandsChangeNothing(t *testing.T) {
 			refusal{codes.NotFound, "NOT_FOUND", "name"}},
 		"act twice":                  {adas, force(ada), refusal{codes.FailedPrecondition, "ALREADY_ACTED", ""}},
 		"act twice, with a tool":     {adas, use(ada, 1), refusal{codes.FailedPrecondition, "ALREADY_ACTED", ""}},
-		"a tool that one has not":    {brams, use(bram, 1), refusal{codes.FailedPrecondition, "NO_SUCH_TOOL", ""}},
+		"a tool that one has not":    {brams, use(bram, 1), refusal{codes.FailedPrecondition, "NO_SUCH_TOOL", "action.tool"}},
 		"draw with one pending":      {brams, draw(bram), refusal{codes.FailedPrecondition, "CHALLENGE_PENDING", ""}},
 		"complete before all acted":  {adas, complete(ada), refusal{codes.FailedPrecondition, "NOT_ALL_ACTED", ""}},
 		"complete by another":        {brams, complete(bram), refusal{codes.FailedPrecondition, "NOT_DRAWER", ""}},
@@ -114,20 +114,20 @@ func TestToolsThatCannotBeUsed(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = n.try(adas, use(ada, 2))
-	refusal{codes.FailedPrecondition, "NO_SUCH_TOOL", ""}.check(t, err)
+	refusal{codes.FailedPrecondition, "NO_SUCH_TOOL", "action.tool"}.check(t, err)
 	for range 2 {
 		do[*dungeonv1.ActResponse](n, adas, use(ada, 1))
 		n.round(10, 10, 10)
 		do[*dungeonv1.DrawResponse](n, brams, &dungeonv1.DrawRequest{Name: delve, Character: bram})
 	}
 	_, err = n.try(adas, use(ada, 1))
-	refusal{codes.FailedPrecondition, "NO_USES_LEFT", ""}.check(t, err)
+	refusal{codes.FailedPrecondition, "NO_USES_LEFT", "action.tool"}.check(t, err)
 
 	m := newWorld(t).node().started()
 	_, err = m.try(adas, use(ada, 2)) // loaded, for agility
-	refusal{codes.FailedPrecondition, "WRONG_ABILITY", ""}.check(t, err)
+	refusal{codes.FailedPrecondition, "WRONG_ABILITY", "action.tool"}.check(t, err)
 	_, err = m.try(adas, with(force(ada), func(r *dungeonv1.ActRequest) { r.Action.Means = &dungeonv1.Action_Basic{Basic: "rush"} }))
-	refusal{codes.FailedPrecondition, "WRONG_ABILITY", ""}.check(t, err)
+	refusal{codes.FailedPrecondition, "WRONG_ABILITY", "action.basic"}.check(t, err)
 	for _, tool := range m.run(gm).GetMembers()[0].GetTools() {
 		if want := map[string]int32{"maul": 2, "hook": 3}[tool.GetId()]; tool.GetUsesLeft() != want {
 			t.Errorf("%s has %d uses left after refusals, want %d", tool.GetId(), tool.GetUsesLeft(), want)

@@ -1430,6 +1430,8 @@ type JourneyStarted struct {
 	Discovered []string `protobuf:"bytes,15,rep,name=discovered,proto3" json:"discovered,omitempty"`
 	// Names of the members who have no capacity of their own, but the ruleset's.
 	UsualCapacity []string `protobuf:"bytes,16,rep,name=usual_capacity,json=usualCapacity,proto3" json:"usual_capacity,omitempty"`
+	// Number of the campaign record whose overrides are in the ruleset, beside those of the journey itself.
+	CampaignSeq   int32 `protobuf:"varint,17,opt,name=campaign_seq,json=campaignSeq,proto3" json:"campaign_seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1574,6 +1576,13 @@ func (x *JourneyStarted) GetUsualCapacity() []string {
 		return x.UsualCapacity
 	}
 	return nil
+}
+
+func (x *JourneyStarted) GetCampaignSeq() int32 {
+	if x != nil {
+		return x.CampaignSeq
+	}
+	return 0
 }
 
 // Owner tells whose a character is.
@@ -3972,7 +3981,7 @@ const file_wayfarer_travel_v1_journey_event_proto_rawDesc = "" +
 	"\x06params\x18\t \x01(\v2\x17.google.protobuf.StructR\x06params\x12\x16\n" +
 	"\x06stream\x18\n" +
 	" \x01(\tR\x06streamB\x06\n" +
-	"\x04_hex\"\x91\x05\n" +
+	"\x04_hex\"\xb4\x05\n" +
 	"\x0eJourneyStarted\x121\n" +
 	"\aruleset\x18\x01 \x01(\v2\x17.google.protobuf.StructR\aruleset\x12=\n" +
 	"\x06region\x18\x02 \x01(\v2\x1f.wayfarer.travel.v1.RegionDraftB\x04\xe8\xab\x19\x01R\x06region\x12\x1e\n" +
@@ -3994,7 +4003,8 @@ const file_wayfarer_travel_v1_journey_event_proto_rawDesc = "" +
 	"\n" +
 	"discovered\x18\x0f \x03(\tR\n" +
 	"discovered\x12%\n" +
-	"\x0eusual_capacity\x18\x10 \x03(\tR\rusualCapacityB\x06\n" +
+	"\x0eusual_capacity\x18\x10 \x03(\tR\rusualCapacity\x12!\n" +
+	"\fcampaign_seq\x18\x11 \x01(\x05R\vcampaignSeqB\x06\n" +
 	"\x04_hexB\b\n" +
 	"\x06_light\"?\n" +
 	"\x05Owner\x12\x1c\n" +

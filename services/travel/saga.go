@@ -41,7 +41,7 @@ func (s *Server) StartJourney(ctx context.Context, req *travelv1.StartJourneyReq
 		return nil, err
 	}
 	cmd.Mode, cmd.Parent = journal.Create, req.GetCompany()
-	prepared, err := s.journeys.Commit(ctx, cmd, func(ctx context.Context, _ journal.At[journey], _ *play.Dice) (d decision, err error) {
+	_, err = s.journeys.Commit(ctx, cmd, func(ctx context.Context, _ journal.At[journey], _ *play.Dice) (d decision, err error) {
 		p, err := s.prepared(ctx, cmd.Caller, name, req)
 		if err != nil {
 			return d, err
@@ -68,7 +68,7 @@ func (s *Server) StartJourney(ctx context.Context, req *travelv1.StartJourneyReq
 		return nil, at.State.Refused.fault()
 	}
 	return adapter.Redact(cmd.Caller, &travelv1.StartJourneyResponse{
-		Record: prepared.Record, Journey: journeyToProto(started.State), Events: slices.Concat(prepared.Events, started.Events),
+		Record: started.Record, Journey: journeyToProto(started.State), Events: started.Events,
 	}), nil
 }
 

@@ -59,7 +59,11 @@ func (s *Server) ImportDungeon(ctx context.Context, req *dungeonv1.ImportDungeon
 	}
 	// Commit tells of it: a repetition gets its first answer whatever has become of the caller's role since.
 	if cmd.Refusal = c.RequireGM(); cmd.Refusal == nil {
-		if problems := digger.Check(s.rules, d); len(problems) > 0 {
+		rules, _, err := s.diggerRules(ctx, c.Campaign)
+		if err != nil {
+			return nil, err
+		}
+		if problems := digger.Check(rules, d); len(problems) > 0 {
 			return nil, invalidDungeon(problems)
 		}
 	}
@@ -89,12 +93,17 @@ func invalidDungeon(problems []digger.Violation) error {
 
 // ValidateDungeon implements DungeonService.
 func (s *Server) ValidateDungeon(ctx context.Context, req *dungeonv1.ValidateDungeonRequest) (*dungeonv1.ValidateDungeonResponse, error) {
-	if _, err := s.access.Caller(ctx, req.GetParent()); err != nil {
+	c, err := s.access.Caller(ctx, req.GetParent())
+	if err != nil {
+		return nil, err
+	}
+	rules, _, err := s.diggerRules(ctx, c.Campaign)
+	if err != nil {
 		return nil, err
 	}
 	d := definitionFrom(req.GetDungeon())
 	res := &dungeonv1.ValidateDungeonResponse{
-		Violations: problemsOf(digger.Check(s.rules, d)), Warnings: problemsOf(digger.Lint(s.rules, d)),
+		Violations: problemsOf(digger.Check(rules, d)), Warnings: problemsOf(digger.Lint(rules, d)),
 	}
 	res.Valid = len(res.GetViolations()) == 0
 	return res, nil

@@ -169,8 +169,12 @@ func (s *Server) begin(ctx context.Context, at journal.At[run], entrants []entra
 	if !ok {
 		return fault.New(fault.NotFound, "NOT_FOUND", "%s has no revision %d", at.State.Dungeon, at.State.Revision)
 	}
+	rules, seq, err := s.diggerRules(ctx, at.Campaign)
+	if err != nil {
+		return err
+	}
 	enter := digger.Enter{
-		Ruleset: s.rules, Dungeon: d, Party: at.State.Party, Leader: leader, Member: at.State.Character, Override: at.State.Overridden,
+		Ruleset: rules, Dungeon: d, Party: at.State.Party, Leader: leader, Member: at.State.Character, Override: at.State.Overridden,
 	}
 	known := map[string]entrant{}
 	for _, e := range entrants {
@@ -194,7 +198,9 @@ func (s *Server) begin(ctx context.Context, at journal.At[run], entrants []entra
 		if err != nil {
 			return out, err
 		}
-		for _, m := range out.Events[0].GetStarted().GetMembers() {
+		started := out.Events[0].GetStarted()
+		started.CampaignSeq, out.Note = i32(seq), adapter.CampaignNote(seq)
+		for _, m := range started.GetMembers() {
 			m.Owner, m.Title = known[m.GetCharacter()].owner, known[m.GetCharacter()].title
 		}
 		out.Settled = true

@@ -20,6 +20,7 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/internal/requestid"
 	"github.com/wayfarer-rpg/wayfarer/rules/digger"
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
+	"github.com/wayfarer-rpg/wayfarer/rules/ruleset"
 	"github.com/wayfarer-rpg/wayfarer/services/adapter"
 )
 
@@ -49,7 +50,6 @@ type Server struct {
 	dungeonv1.UnimplementedRunServiceServer
 
 	cfg         Config
-	rules       *digger.Ruleset
 	log         *slog.Logger
 	access      *adapter.Access
 	definitions *adapter.Aggregate[definition, *dungeonv1.DungeonEvent]
@@ -67,11 +67,16 @@ func New(cfg Config) (*Server, error) {
 		cfg.Rules = digger.Default()
 	}
 	return &Server{
-		cfg: cfg, rules: cfg.Rules, log: cfg.Logger, access: adapter.NewAccess(cfg.Members),
+		cfg: cfg, log: cfg.Logger, access: adapter.NewAccess(cfg.Members),
 		definitions: adapter.NewAggregate(cfg.Store, nil, definitionSpec, cfg.Journal...),
 		runs:        adapter.NewAggregate(cfg.Store, adapter.RemoteKeys{Client: cfg.Dice}, runSpec, cfg.Journal...),
 		simulations: make(chan struct{}, maxSimulations),
 	}, nil
+}
+
+// diggerRules returns the Digger rules that a campaign plays by now, with the campaign record that they come from.
+func (s *Server) diggerRules(ctx context.Context, campaign string) (*digger.Ruleset, int, error) {
+	return adapter.Parsed(ctx, s.cfg.Rulesets, campaign, ruleset.Digger, s.cfg.Rules, digger.ParseRuleset)
 }
 
 // Register adds the services to a gRPC server.
@@ -212,8 +217,12 @@ func (s *Server) preparing(ctx context.Context, req *dungeonv1.StartRunRequest, 
 		Party: party.GetName(), Dungeon: cmp.Or(req.GetDungeon(), party.GetDungeon()), Expedition: req.GetExpedition(), Character: req.GetCharacter(),
 		Overridden: req.GetOverrideReason() != "", Stream: c.Campaign + "/streams/" + requestid.Derive(name, "stream"), ReportedDice: req.GetReportedDice(),
 	}
+	rules, _, err := s.diggerRules(ctx, c.Campaign)
+	if err != nil {
+		return nil, err
+	}
 	enter := digger.Enter{
-		Ruleset: s.rules, Party: party.GetName(), Leader: party.GetLeader(), Member: req.GetCharacter(), Override: event.GetOverridden(),
+		Ruleset: rules, Party: party.GetName(), Leader: party.GetLeader(), Member: req.GetCharacter(), Override: event.GetOverridden(),
 	}
 	owner, member := "", false
 	for _, m := range party.GetMembers() {

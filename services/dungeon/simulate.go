@@ -35,7 +35,11 @@ func (s *Server) Simulate(req *dungeonv1.SimulateRequest, out grpc.ServerStreami
 	if err := c.RequireGM(); err != nil {
 		return err
 	}
-	d, err := s.simulated(ctx, req)
+	rules, _, err := s.diggerRules(ctx, c.Campaign)
+	if err != nil {
+		return err
+	}
+	d, err := s.simulated(ctx, rules, req)
 	if err != nil {
 		return err
 	}
@@ -46,7 +50,7 @@ func (s *Server) Simulate(req *dungeonv1.SimulateRequest, out grpc.ServerStreami
 		return fault.New(fault.ResourceExhausted, "SIMULATOR_BUSY", "%d simulations are running", maxSimulations).After(simulatorRetry)
 	}
 	p := balance.Plan{
-		Ruleset: s.rules, Dungeon: d, Policy: digger.Policy(req.GetPolicy()), Members: int(req.GetMembers()), Party: partyFrom(req.GetParty()),
+		Ruleset: rules, Dungeon: d, Policy: digger.Policy(req.GetPolicy()), Members: int(req.GetMembers()), Party: partyFrom(req.GetParty()),
 		Runs: int(req.GetRuns()), Seed: uint64(req.GetSeed()), Workers: max(1, runtime.GOMAXPROCS(0)/maxSimulations),
 	}
 	if p.Runs == 0 {
@@ -75,10 +79,10 @@ func (s *Server) Simulate(req *dungeonv1.SimulateRequest, out grpc.ServerStreami
 }
 
 // simulated finds the dungeon of a request.
-func (s *Server) simulated(ctx context.Context, req *dungeonv1.SimulateRequest) (*digger.Dungeon, error) {
+func (s *Server) simulated(ctx context.Context, rules *digger.Ruleset, req *dungeonv1.SimulateRequest) (*digger.Dungeon, error) {
 	if req.GetDefinition() != nil {
 		d := definitionFrom(req.GetDefinition())
-		if problems := digger.Check(s.rules, d); len(problems) > 0 {
+		if problems := digger.Check(rules, d); len(problems) > 0 {
 			return nil, invalidDungeon(problems)
 		}
 		return d, nil

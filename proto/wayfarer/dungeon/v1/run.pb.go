@@ -2662,7 +2662,9 @@ type RunStarted struct {
 	// Resource name of the leading character.
 	Leader string `protobuf:"bytes,3,opt,name=leader,proto3" json:"leader,omitempty"`
 	// Who plays, in party order.
-	Members       []*Member `protobuf:"bytes,4,rep,name=members,proto3" json:"members,omitempty"`
+	Members []*Member `protobuf:"bytes,4,rep,name=members,proto3" json:"members,omitempty"`
+	// Number of the campaign record whose overrides are in the ruleset.
+	CampaignSeq   int32 `protobuf:"varint,5,opt,name=campaign_seq,json=campaignSeq,proto3" json:"campaign_seq,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -2723,6 +2725,13 @@ func (x *RunStarted) GetMembers() []*Member {
 		return x.Members
 	}
 	return nil
+}
+
+func (x *RunStarted) GetCampaignSeq() int32 {
+	if x != nil {
+		return x.CampaignSeq
+	}
+	return 0
 }
 
 // ChallengeDrawn opens a round.
@@ -3900,13 +3909,14 @@ const file_wayfarer_dungeon_v1_run_proto_rawDesc = "" +
 	"overridden\x18\a \x01(\bR\n" +
 	"overridden\x12\x16\n" +
 	"\x06stream\x18\b \x01(\tR\x06stream\x12#\n" +
-	"\rreported_dice\x18\t \x03(\x05R\freportedDice\"\xd0\x01\n" +
+	"\rreported_dice\x18\t \x03(\x05R\freportedDice\"\xf3\x01\n" +
 	"\n" +
 	"RunStarted\x121\n" +
 	"\aruleset\x18\x01 \x01(\v2\x17.google.protobuf.StructR\aruleset\x12@\n" +
 	"\adungeon\x18\x02 \x01(\v2&.wayfarer.dungeon.v1.DungeonDefinitionR\adungeon\x12\x16\n" +
 	"\x06leader\x18\x03 \x01(\tR\x06leader\x125\n" +
-	"\amembers\x18\x04 \x03(\v2\x1b.wayfarer.dungeon.v1.MemberR\amembers\"\x80\x02\n" +
+	"\amembers\x18\x04 \x03(\v2\x1b.wayfarer.dungeon.v1.MemberR\amembers\x12!\n" +
+	"\fcampaign_seq\x18\x05 \x01(\x05R\vcampaignSeq\"\x80\x02\n" +
 	"\x0eChallengeDrawn\x12\x14\n" +
 	"\x05round\x18\x01 \x01(\x05R\x05round\x12-\n" +
 	"\x04card\x18\x02 \x01(\v2\x19.wayfarer.dungeon.v1.CardR\x04card\x12\x12\n" +

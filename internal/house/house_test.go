@@ -187,9 +187,6 @@ func TestForeignWordsFindsThem(t *testing.T) {
 func TestEveryRuleHasATest(t *testing.T) {
 	t.Parallel()
 	problems, err := house.RuleIDs(os.DirFS(root), house.Coverage{
-		Pending: map[string]string{
-			"DW": "rules/dangerworld",
-		},
 		Elsewhere: map[string]string{
 			"DIG-CMD": "who may send which command, and what it shows, is the adapters' matter",
 		},
@@ -212,6 +209,7 @@ func TestRuleIDsFindsGapsAndWrongCitations(t *testing.T) {
 		"rules/dangerworld/world.go": "package dangerworld\n",
 	})
 	problems, err := house.RuleIDs(fsys, house.Coverage{
+		Pending:   map[string]string{"POOL": "rules/dangerpool", "DW": "rules/dangerworld"},
 		Elsewhere: map[string]string{"DIG-CMD": "adapters"},
 		Exempt:    map[string]string{"DIG-OPEN": "decisions"},
 	})

@@ -1,9 +1,6 @@
 package diedrop
 
-import (
-	"fmt"
-	"slices"
-)
+import "slices"
 
 // Event is one fact of a journey.
 type Event interface{ applyTo(j *Journey) }
@@ -322,19 +319,4 @@ func (e RoomEntered) applyTo(j *Journey) {
 	}
 }
 
-func (e TurnBegun) applyTo(j *Journey)      { j.Turn = e.Turn }
-func (e MissionsRolled) applyTo(j *Journey) { j.Missions = append(j.Missions, e.Missions...) }
-
-func (e MissionUsed) applyTo(j *Journey) {
-	i := slices.IndexFunc(j.Missions, func(m Mission) bool { return m.Number == e.Number && !m.Used })
-	if i < 0 {
-		panic(fmt.Sprintf("diedrop: mission %d is not open", e.Number))
-	}
-	j.Missions[i].Used = true
-	if e.Replacement != "" {
-		if j.MissionTexts == nil {
-			j.MissionTexts = map[int]string{}
-		}
-		j.MissionTexts[e.Number] = e.Replacement
-	}
-}
+func (e TurnBegun) applyTo(j *Journey) { j.Turn = e.Turn }

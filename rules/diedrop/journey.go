@@ -1,9 +1,6 @@
 package diedrop
 
-import (
-	"maps"
-	"slices"
-)
+import "slices"
 
 // Journey is the state of one company's travel. It is the fold of its events; treat it as a value.
 type Journey struct {
@@ -35,9 +32,8 @@ type Journey struct {
 	Discovered []string `json:"discovered"`
 	// Encounter stands until others turn up or the place is left (DDW-NPC-04).
 	Encounter *Encounter `json:"encounter"`
-	Missions  []Mission  `json:"missions"`
-	// MissionTexts are the GM's own texts by number (DDW-MISSION-04).
-	MissionTexts map[int]string `json:"mission_texts"`
+	// Board holds the missions and rumours that were rolled on the way.
+	Board
 }
 
 // Member is somebody of the company; hirelings and guests are members like the others (DDW-PARTY-01).
@@ -109,8 +105,7 @@ func (j Journey) clone() Journey {
 	j.Members = slices.Clone(j.Members)
 	j.Cargo = slices.Clone(j.Cargo)
 	j.Discovered = slices.Clone(j.Discovered)
-	j.Missions = slices.Clone(j.Missions)
-	j.MissionTexts = maps.Clone(j.MissionTexts)
+	j.Board = j.Board.clone()
 	return j
 }
 

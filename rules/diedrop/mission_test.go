@@ -1,8 +1,11 @@
 package diedrop
 
 import (
+	"errors"
 	"fmt"
 	"testing"
+
+	"github.com/wayfarer-rpg/wayfarer/rules/play"
 )
 
 func TestMissionTable(t *testing.T) {
@@ -98,4 +101,58 @@ func TestMissions(t *testing.T) {
 			refuse(t, used(t, nil, "Wolves at the ford."), RollMissions{Count: 19}, "too_many_missions")
 		},
 	}.run(t)
+}
+
+// A board without a journey goes by the same rules, step by step, but for those about a company.
+func TestABoardByItself(t *testing.T) {
+	t.Parallel()
+	rs := Default()
+	var b Board
+	j := scene{}.begin(t)
+	for _, s := range []struct {
+		c     Command
+		faces []int
+	}{
+		{UseMission{Number: 7}, nil},
+		{RollMissions{Count: 2}, []int{7, 8}},
+		{RollMissions{Count: 0}, nil},
+		{RollMissions{Count: 3, False: []int{1}}, []int{7, 7, 20, 3}},
+		{RollMissions{Count: 1}, []int{9, 1}},
+		{UseMission{Number: 20, Replacement: "Wolves at the ford."}, nil},
+		{UseMission{Number: 7}, nil},
+		{RollMissions{Count: 2}, []int{7, 20, 1}},
+		{RollMissions{Count: 40}, nil},
+	} {
+		dice := play.ReportedDice(s.faces...)
+		events, err := DecideBoard(rs, b, s.c, dice)
+		if err == nil {
+			err = dice.Close()
+		}
+		old := mustJSON(t, b)
+		next, journeys, _, refused := playStep(t, j, s.c, s.faces)
+		var r *play.Refusal
+		switch {
+		case err == nil:
+			eq(t, "events", events, journeys)
+			now := b
+			for _, e := range events {
+				now = ApplyBoard(now, e)
+			}
+			eq(t, "the old board", mustJSON(t, b), old)
+			b = now
+		case !errors.As(err, &r) || refused == "":
+			t.Errorf("%T%+v: %v", s.c, s.c, err)
+		}
+		j = next
+		eq(t, "board", mustJSON(t, b), mustJSON(t, j.Board))
+	}
+	title, text := b.Told(rs, 20)
+	eq(t, "what the GM wrote", [2]string{title, text}, [2]string{"", "Wolves at the ford."})
+	title, text = b.Told(rs, 7)
+	eq(t, "what is printed", [2]string{title, text}, [2]string{rs.Missions[6].Title, rs.Missions[6].Text})
+	_, err := DecideBoard(rs, b, Forage{}, play.ReportedDice())
+	var r *play.Refusal
+	if !errors.As(err, &r) || r.Code != UnknownAction {
+		t.Errorf("foraging on a board: %v", err)
+	}
 }

@@ -1,9 +1,7 @@
 package diedrop
 
 import (
-	"fmt"
 	"slices"
-	"unicode/utf8"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
 )
@@ -148,75 +146,4 @@ func (t *turn) burn() {
 		}
 	}
 	t.emit(e)
-}
-
-// maxMissions bounds one roll; only mission.duplicates=keep lets a roll have more than the table.
-const maxMissions = 100
-
-// maxText bounds what a GM writes into a journey, in characters.
-const maxText = 2000
-
-func (c RollMissions) check(*Ruleset) error {
-	if c.Count < 1 || c.Count > maxMissions {
-		return invalid("count", "the count is 1 to %d", maxMissions)
-	}
-	for i, place := range c.False {
-		if place < 0 || place >= c.Count || slices.Contains(c.False[:i], place) {
-			return invalid(fmt.Sprintf("false[%d]", i), "false names places from 0 to %d, each once", c.Count-1)
-		}
-	}
-	return nil
-}
-
-func (c RollMissions) decide(t *turn) error {
-	if least := t.Ruleset.int("mission.outset"); len(t.Missions) == 0 && c.Count < least {
-		return play.Refuse(TooFewMissions, "at the outset at least %d are rolled", least).On("count")
-	}
-	keep := t.Ruleset.text("mission.duplicates") == "keep"
-	open := map[int]bool{}
-	spent := map[int]bool{}
-	for _, m := range t.Missions {
-		_, replaced := t.MissionTexts[m.Number]
-		switch {
-		case !m.Used:
-			open[m.Number] = true
-		case !replaced && t.Ruleset.text("mission.used") == "reroll":
-			spent[m.Number] = true
-		}
-	}
-	accepts := func(n int) bool { return !spent[n] && (keep || !open[n]) }
-	left := 0
-	for _, m := range t.Ruleset.Missions {
-		if accepts(m.Number) {
-			left++
-		}
-	}
-	if left == 0 || !keep && left < c.Count {
-		return play.Refuse(TooManyMissions, "only %d numbers can still come up", left).On("count")
-	}
-	var rolled []Mission
-	for len(rolled) < c.Count && !t.dice.Failed() {
-		n := t.dice.Roll("mission", len(t.Ruleset.Missions))
-		if accepts(n) {
-			rolled = append(rolled, Mission{Number: n, False: slices.Contains(c.False, len(rolled))})
-			open[n] = true
-		}
-	}
-	t.emit(MissionsRolled{Missions: rolled})
-	return nil
-}
-
-func (c UseMission) check(*Ruleset) error {
-	if n := utf8.RuneCountInString(c.Replacement); n > maxText {
-		return invalid("replacement", "a text has at most %d characters", maxText)
-	}
-	return nil
-}
-
-func (c UseMission) decide(t *turn) error {
-	if !slices.ContainsFunc(t.Missions, func(m Mission) bool { return m.Number == c.Number && !m.Used }) {
-		return play.Refuse(NoSuchMission, "mission %d is not open", c.Number).On("number")
-	}
-	t.emit(MissionUsed(c))
-	return nil
 }

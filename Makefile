@@ -77,7 +77,7 @@ bin/ferretdev: $(wildcard deploy/local/ferretdev/*.go deploy/local/ferretdev/go.
 
 .PHONY: test
 test: ## everything that CI runs; the test runner's summary comes last
-	@tools/check.sh check-format vet house check-generate lint-proto breaking lint workflowcheck test-tools test-servers -- test-go
+	@tools/check.sh check-format vet house check-generate lint-proto breaking lint workflowcheck test-tools test-servers test-chart -- test-go
 
 .PHONY: check-format
 check-format:
@@ -86,7 +86,7 @@ check-format:
 .PHONY: vet
 vet:
 	@for dir in $(MODULES); do go -C "$$dir" vet ./...; done
-	for dir in tools deploy/local/ferretdev deploy/local/temporaldev; do $(OUTSIDE) go -C "$$dir" vet ./...; done
+	for dir in tools deploy/local/ferretdev deploy/local/temporaldev deploy/helm; do $(OUTSIDE) go -C "$$dir" vet ./...; done
 
 .PHONY: house
 house:
@@ -108,6 +108,10 @@ test-tools:
 test-servers:
 	@$(OUTSIDE) CGO_ENABLED=0 go -C deploy/local/ferretdev test -trimpath ./...
 	$(OUTSIDE) go -C deploy/local/temporaldev test ./...
+
+.PHONY: test-chart
+test-chart:
+	@$(OUTSIDE) go -C deploy/helm test ./...
 
 # TESTFLAGS adds to `go test`, PACKAGES restricts it.
 PACKAGES ?= ./... github.com/wayfarer-rpg/wayfarer/proto/...

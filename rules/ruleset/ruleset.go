@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/wayfarer-rpg/wayfarer/rules/dangerworld"
 	"github.com/wayfarer-rpg/wayfarer/rules/diedrop"
 	"github.com/wayfarer-rpg/wayfarer/rules/digger"
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
@@ -99,6 +100,14 @@ var specs = map[string]spec{
 		document:   digger.DefaultDocument,
 		parse:      func(d []byte) error { _, err := digger.ParseRuleset(d); return err },
 		parameters: diggerParameters, complete: completeDigger,
+	},
+	DangerWorld: {
+		document: dangerworld.DefaultDocument,
+		parse:    func(d []byte) error { _, err := dangerworld.Parse(d); return err },
+		parameters: declared("parameters", func(name string) (low, high int, ok bool) {
+			r, ok := dangerworld.ParamRange(name)
+			return r.Min, r.Max, ok
+		}),
 	},
 	DieDrop: {
 		document:   diedrop.DefaultDocument,

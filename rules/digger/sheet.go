@@ -195,7 +195,7 @@ func (rs *Ruleset) Uses(t Tool) int {
 
 // Bonus returns what a tool adds to its user's total (DIG-RES-01, DIG-QUAL-23).
 func (rs *Ruleset) Bonus(t Tool) int {
-	n := rs.Tools.Ratings[t.Rating].Bonus
+	n := rs.Tools.Ratings[t.Rating].Bonus + rs.Tools.Qualities[t.Drawback].ToolBonus
 	for _, q := range t.Qualities {
 		n += rs.Tools.Qualities[q].ToolBonus
 	}
@@ -232,22 +232,29 @@ func (rs *Ruleset) CheckTool(t Tool, field string) error {
 	drawbacks := 0
 	if t.Drawback != "" {
 		drawbacks = 1
-		if q, ok := rs.Tools.Qualities[t.Drawback]; !ok || q.Class != "drawback" {
+		switch q, ok := rs.Tools.Qualities[t.Drawback]; {
+		case !ok || q.Class != "drawback":
 			return refuse(UnknownQuality, ".drawback", "there is no drawback %q", t.Drawback)
+		case rs.Tools.MaxDrawbacks < 1:
+			return refuse(TooManyDrawbacks, ".drawback", "tools have no drawbacks")
+		case q.OnlyRating != "" && q.OnlyRating != t.Rating:
+			return refuse(CleanseNeedsMinor, ".drawback", "%s is for %s tools only", t.Drawback, q.OnlyRating)
 		}
 	}
 	for i, name := range t.Qualities {
 		at := fmt.Sprintf(".qualities[%d]", i)
 		q, ok := rs.Tools.Qualities[name]
+		if q.Class == "drawback" {
+			drawbacks++
+		}
 		switch {
 		case !ok:
 			return refuse(UnknownQuality, at, "there is no quality %q", name)
-		case q.Class == "drawback":
-			if drawbacks++; drawbacks > rs.Tools.MaxDrawbacks {
-				return refuse(TooManyDrawbacks, at, "a tool has at most %d drawback", rs.Tools.MaxDrawbacks)
-			}
+		case q.Class == "drawback" && drawbacks > rs.Tools.MaxDrawbacks:
+			return refuse(TooManyDrawbacks, at, "a tool has at most %d drawbacks", rs.Tools.MaxDrawbacks)
+		case q.Class == "drawback" && t.Drawback == "": // further ones stand here
 			return refuse(UnknownQuality, at, "%q is a drawback and stands in drawback", name)
-		case !rs.Tools.RepeatQuality && slices.Contains(t.Qualities[:i], name):
+		case !rs.Tools.RepeatQuality && (name == t.Drawback || slices.Contains(t.Qualities[:i], name)):
 			return refuse(RepeatedQuality, at, "%q is there already", name)
 		case q.OnlyRating != "" && q.OnlyRating != t.Rating:
 			return refuse(CleanseNeedsMinor, at, "%s is for %s tools only", name, q.OnlyRating)

@@ -2,7 +2,8 @@ package diedrop
 
 import (
 	"math/big"
-	"slices"
+
+	"github.com/wayfarer-rpg/wayfarer/rules/odds"
 )
 
 // The figures here are exact and read the ruleset, so that they hold for a campaign's own parameters too. Dice are of
@@ -32,25 +33,24 @@ func plus(terms ...*big.Rat) *big.Rat {
 
 // StepDownChance is the chance that a check of n dice steps a die down (DDW-USE-08).
 func (rs *Ruleset) StepDownChance(sides, n int, keep Keep) *big.Rat {
-	low := share(rs.int("use.step_down_max"), sides)
-	if keep == KeepHighest {
-		return power(low, n)
-	}
-	return rest(power(rest(low), n))
+	return odds.StepDown(sides, rs.int("use.step_down_max"), n, keep == KeepHighest)
 }
 
-func power(p *big.Rat, n int) *big.Rat { return times(slices.Repeat([]*big.Rat{p}, n)...) }
-
-// ChecksUntilOut is how many checks the food lasts on average, the one that empties it included. Several dice add up,
-// since one is used up after the other (DDW-USE-11). With one die it is also how many turns a light lasts.
-func (rs *Ruleset) ChecksUntilOut(food []int, n int, keep Keep) *big.Rat {
-	sum := new(big.Rat)
+// Lifetime is how many checks the food lasts, the one that empties it included. Several dice add up, since one is used
+// up after the other (DDW-USE-11). With one die it is also how many turns a light lasts.
+func (rs *Ruleset) Lifetime(food []int, n int, keep Keep) odds.Lifetime {
+	var l odds.Lifetime
 	for _, sides := range food {
 		for ; sides > 0; sides = rs.stepDown(sides) {
-			sum.Add(sum, new(big.Rat).Inv(rs.StepDownChance(sides, n, keep)))
+			l = append(l, rs.StepDownChance(sides, n, keep))
 		}
 	}
-	return sum
+	return l
+}
+
+// ChecksUntilOut is how many checks the food lasts on average.
+func (rs *Ruleset) ChecksUntilOut(food []int, n int, keep Keep) *big.Rat {
+	return rs.Lifetime(food, n, keep).Mean()
 }
 
 // ForageSteps gives the chances that a forage attempt leaves the food die one step higher, as it was, or one step

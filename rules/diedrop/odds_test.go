@@ -115,7 +115,7 @@ func TestOdds(t *testing.T) {
 		"DDW-DARK-07 chances in the dark": func(t *testing.T) {
 			rat(t, "lit", rs.TurnEncounterChance(false), "1/6")
 			rat(t, "dark", rs.TurnEncounterChance(true), "1/2")
-			rat(t, "three quiet turns", power(rest(rs.TurnEncounterChance(true)), 3), "1/8")
+			rat(t, "three quiet turns", times(rest(rs.TurnEncounterChance(true)), rest(rs.TurnEncounterChance(true)), rest(rs.TurnEncounterChance(true))), "1/8")
 		},
 		"the figures follow the parameters": func(t *testing.T) {
 			own, err := rs.With(map[string]any{"use.step_down_max": 3, "forage.success_min": 5, "enc.check_max": 2, "dark.check_max": 6, "turn.check_max": 0})

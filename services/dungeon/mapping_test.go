@@ -118,6 +118,10 @@ func TestEveryEventMapsBothWays(t *testing.T) {
 		"leaving":        digger.Departed{Member: "cleo"},
 		"a promotion":    digger.Promoted{Leader: "bram"},
 		"another ending": digger.RunEnded{Outcome: digger.Abandoned},
+		"a game master's hand": digger.Adjusted{
+			Reason: "a fall", Exploration: pointer(70), ClearConditions: true,
+			Members: []digger.MemberAdjustment{{ID: "ada", Exhaustion: pointer(30), UsesLeft: map[int]int{3: 1}}},
+		},
 	}
 	// A member has drawn nothing before the first draw, nor is exhausted; the ruleset has zeros of its own.
 	spare := map[string]bool{
@@ -146,6 +150,8 @@ func TestEveryEventMapsBothWays(t *testing.T) {
 		}
 	})
 }
+
+func pointer(n int) *int { return &n }
 
 func jsonOf(t *testing.T, v any) string {
 	t.Helper()

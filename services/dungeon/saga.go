@@ -113,6 +113,13 @@ func (s *Server) borrow(ctx context.Context, at journal.At[run]) ([]entrant, str
 	if err != nil {
 		return nil, "", fault.FromStatus(err)
 	}
+	if r.staged() {
+		var out []entrant
+		for _, m := range r.Staged {
+			out = append(out, entrant{Entrant: m.Entrant, owner: m.Owner, title: m.Title})
+		}
+		return out, r.Character, nil
+	}
 	roster, err := s.take(ctx, at, r.Party, partyv1.Facet_FACET_ROSTER)
 	if err != nil {
 		return nil, "", err
@@ -216,8 +223,10 @@ func (s *Server) undo(ctx context.Context, at journal.At[run]) error {
 			return err
 		}
 	}
-	if err := s.give(ctx, at, at.State.Party, partyv1.Facet_FACET_ROSTER, nil); err != nil {
-		return err
+	if !at.State.staged() {
+		if err := s.give(ctx, at, at.State.Party, partyv1.Facet_FACET_ROSTER, nil); err != nil {
+			return err
+		}
 	}
 	if err := s.reveal(ctx, at); err != nil && fault.KindOf(err) != fault.NotFound {
 		return err
@@ -246,9 +255,11 @@ func (s *Server) settle(ctx context.Context, at journal.At[run]) error {
 			return err
 		}
 	}
-	whole := &partyv1.RosterResult{Leader: at.State.leaderNow(), Ended: true}
-	if err := s.give(ctx, at, at.State.Party, partyv1.Facet_FACET_ROSTER, whole); err != nil {
-		return err
+	if !at.State.staged() {
+		whole := &partyv1.RosterResult{Leader: at.State.leaderNow(), Ended: true}
+		if err := s.give(ctx, at, at.State.Party, partyv1.Facet_FACET_ROSTER, whole); err != nil {
+			return err
+		}
 	}
 	if err := s.reveal(ctx, at); err != nil {
 		return err
@@ -256,6 +267,9 @@ func (s *Server) settle(ctx context.Context, at journal.At[run]) error {
 	return s.record(ctx, at, "settled", func(r run) bool { return !r.Settled },
 		&dungeonv1.RunEvent{Event: &dungeonv1.RunEvent_Settled{Settled: &dungeonv1.RunSettled{}}})
 }
+
+// staged tells whether a game master staged the run: it has borrowed nothing.
+func (r run) staged() bool { return len(r.Staged) > 0 }
 
 // leaderNow is the leader, "" when that one has left.
 func (r run) leaderNow() string {

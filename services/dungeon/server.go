@@ -157,6 +157,27 @@ func (s *Server) StartRun(ctx context.Context, req *dungeonv1.StartRunRequest) (
 	if err != nil {
 		return nil, err
 	}
+	return beginRun(ctx, s, c, req, func(name string, reported []int) (*dungeonv1.RunPreparing, error) {
+		return s.preparing(ctx, req, c, name, reported)
+	}, func(ans adapter.Answer[run, *dungeonv1.RunEvent]) *dungeonv1.StartRunResponse {
+		return &dungeonv1.StartRunResponse{Record: ans.Record, Run: runOf(ans.State), Events: ans.Events}
+	})
+}
+
+// beginning is a request that begins a run.
+type beginning interface {
+	proto.Message
+	GetParent() string
+	GetRunId() string
+	GetRequestId() string
+}
+
+// beginRun journals what a new run is going to borrow, unless that was done before, carries it on until play has begun or
+// everything is given back, and answers.
+func beginRun[R proto.Message](ctx context.Context, s *Server, c adapter.Caller, req beginning,
+	preparing func(name string, reported []int) (*dungeonv1.RunPreparing, error), answer func(adapter.Answer[run, *dungeonv1.RunEvent]) R,
+) (R, error) {
+	var none R
 	id := req.GetRunId()
 	if id == "" {
 		id = requestid.Derive(req.GetParent()+"/runs", req.GetRequestId())
@@ -164,37 +185,43 @@ func (s *Server) StartRun(ctx context.Context, req *dungeonv1.StartRunRequest) (
 	name := req.GetParent() + "/runs/" + id
 	cmd, err := adapter.CommandOf(ctx, req, c, name)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	cmd.Mode = journal.Create
 	reported := cmd.Reported
 	cmd.Reported = nil // the first record rolls nothing
 	if _, known, err := s.runs.First(ctx, cmd); err != nil {
-		return nil, err
+		return none, err
 	} else if !known {
 		if cmd.Refusal != nil {
-			return nil, cmd.Refusal
+			return none, cmd.Refusal
 		}
-		event, err := s.preparing(ctx, req, c, name, reported)
+		event, err := preparing(name, reported)
 		if err != nil {
-			return nil, adapter.Fault(err)
+			return none, adapter.Fault(err)
 		}
 		_, err = s.runs.Commit(ctx, cmd, func(context.Context, journal.At[run], *play.Dice) (adapter.Decision[*dungeonv1.RunEvent], error) {
-			return adapter.Decision[*dungeonv1.RunEvent]{Owing: true, Events: []*dungeonv1.RunEvent{event}}, nil
+			return adapter.Decision[*dungeonv1.RunEvent]{Owing: true, Events: []*dungeonv1.RunEvent{
+				{Event: &dungeonv1.RunEvent_Preparing{Preparing: event}},
+			}}, nil
 		})
 		if err != nil {
-			return nil, err
+			return none, err
 		}
 	}
 	if _, err := s.carry(ctx, name); err != nil {
-		return nil, err
+		return none, err
 	}
-	return s.started(ctx, c, name)
+	ans, err := s.started(ctx, name)
+	if err != nil {
+		return none, err
+	}
+	return adapter.Redact(c, answer(ans)), nil
 }
 
 // preparing checks a start and says what it borrows. It tries the beginning with what the party shows, so that most
 // refusals come before anything is journaled or borrowed; what the members bring, only the leases tell.
-func (s *Server) preparing(ctx context.Context, req *dungeonv1.StartRunRequest, c adapter.Caller, name string, reported []int) (*dungeonv1.RunEvent, error) {
+func (s *Server) preparing(ctx context.Context, req *dungeonv1.StartRunRequest, c adapter.Caller, name string, reported []int) (*dungeonv1.RunPreparing, error) {
 	if err := c.RequirePlay(); err != nil {
 		return nil, err
 	}
@@ -247,44 +274,63 @@ func (s *Server) preparing(ctx context.Context, req *dungeonv1.StartRunRequest, 
 	}
 	event.Revision = i32(len(at.State.Revisions))
 	enter.Dungeon, _, _ = at.State.revision(0)
+	return event, tried(enter, reported)
+}
+
+// tried tells whether the rules let a run begin.
+func tried(enter digger.Enter, reported []int) error {
 	dice := play.NewDice(func(int) (int, error) { return 1, nil }) // which card comes does not matter here
 	if reported != nil {
 		dice = play.ReportedDice(reported...)
 	}
 	if _, err := digger.DecideRun(digger.Run{}, enter, dice); err != nil {
-		return nil, err
+		return err
 	}
-	return &dungeonv1.RunEvent{Event: &dungeonv1.RunEvent_Preparing{Preparing: event}}, dice.Close()
+	return dice.Close()
 }
 
 // started answers a start that has been carried through: with the first state of play, or with the refusal.
-func (s *Server) started(ctx context.Context, c adapter.Caller, name string) (*dungeonv1.StartRunResponse, error) {
+func (s *Server) started(ctx context.Context, name string) (adapter.Answer[run, *dungeonv1.RunEvent], error) {
+	var none adapter.Answer[run, *dungeonv1.RunEvent]
 	at, err := s.runs.Load(ctx, name)
 	if err != nil {
-		return nil, err
+		return none, err
 	}
 	if at.State.Refusal != nil {
-		return nil, at.State.Refusal.fault()
+		return none, at.State.Refusal.fault()
 	}
 	ans, ok, err := s.runs.First(ctx, step(at, "started"))
-	if err != nil {
-		return nil, err
+	if err == nil && !ok {
+		err = fault.New(fault.Unavailable, "STILL_PREPARING", "%s is still being prepared", name).After(time.Second)
 	}
-	if !ok {
-		return nil, fault.New(fault.Unavailable, "STILL_PREPARING", "%s is still being prepared", name).After(time.Second)
-	}
-	return adapter.Redact(c, &dungeonv1.StartRunResponse{Record: ans.Record, Run: runOf(ans.State), Events: ans.Events}), nil
+	return ans, err
 }
 
 // playRequest is a command of somebody on a run.
 type playRequest interface {
 	proto.Message
 	GetName() string
-	GetCharacter() string
+}
+
+// permission refuses whoever may not give a command on a run.
+type permission func(c adapter.Caller, cmd adapter.Command, r run) error
+
+// actingFor is the permission to give a command for a character: its owner's, and those of bots and game masters.
+func actingFor(character string) permission {
+	return func(c adapter.Caller, _ adapter.Command, r run) error {
+		if err := adapter.SameCampaign(c.Campaign, "character", character); err != nil {
+			return err
+		}
+		owner, known := r.Owners[character]
+		if !known {
+			return play.Refuse(digger.NotAMember, "%s is not in this run", character)
+		}
+		return c.RequireActFor(owner, character)
+	}
 }
 
 // play decides a command and pays at once what it makes the run owe; what cannot be paid now, the sweeper pays.
-func (s *Server) play(ctx context.Context, req playRequest, command func(override bool) digger.RunCommand) (adapter.Caller, adapter.Answer[run, *dungeonv1.RunEvent], error) {
+func (s *Server) play(ctx context.Context, req playRequest, may permission, command func(override bool) digger.RunCommand) (adapter.Caller, adapter.Answer[run, *dungeonv1.RunEvent], error) {
 	var none adapter.Answer[run, *dungeonv1.RunEvent]
 	c, err := s.access.Caller(ctx, req.GetName())
 	if err != nil {
@@ -312,9 +358,6 @@ func (s *Server) play(ctx context.Context, req playRequest, command func(overrid
 	if err := c.RequirePlay(); err != nil {
 		return c, none, err
 	}
-	if err := adapter.SameCampaign(c.Campaign, "character", req.GetCharacter()); err != nil {
-		return c, none, err
-	}
 	if at.State.Phase != playing && at.State.owes() {
 		if _, err := s.carry(ctx, at.Stream); err != nil {
 			return c, none, err
@@ -325,11 +368,7 @@ func (s *Server) play(ctx context.Context, req playRequest, command func(overrid
 		if at.State.Phase != playing {
 			return d, play.Refuse(digger.NotBegun, "%s has not begun", at.Stream)
 		}
-		owner, known := at.State.Owners[req.GetCharacter()]
-		if !known {
-			return d, play.Refuse(digger.NotAMember, "%s is not in this run", req.GetCharacter())
-		}
-		if err := c.RequireActFor(owner, req.GetCharacter()); err != nil {
+		if err := may(c, cmd, at.State); err != nil {
 			return d, err
 		}
 		events, err := digger.DecideRun(at.State.Game, command(cmd.OverrideReason != ""), dice)
@@ -338,7 +377,7 @@ func (s *Server) play(ctx context.Context, req playRequest, command func(overrid
 		}
 		var after digger.Run
 		d.Events, after, err = gameEventsOf(at.State.Game, events)
-		d.Owing = after.Over() || len(after.Members) < len(at.State.Game.Members)
+		d.Owing = after.Over() || len(after.Members) < len(at.State.Game.Members) && !at.State.staged()
 		return d, err
 	})
 	if err == nil {
@@ -359,7 +398,7 @@ func (s *Server) pay(ctx context.Context, ans adapter.Answer[run, *dungeonv1.Run
 
 // Draw implements RunService.
 func (s *Server) Draw(ctx context.Context, req *dungeonv1.DrawRequest) (*dungeonv1.DrawResponse, error) {
-	c, ans, err := s.play(ctx, req, func(override bool) digger.RunCommand {
+	c, ans, err := s.play(ctx, req, actingFor(req.GetCharacter()), func(override bool) digger.RunCommand {
 		return digger.Draw{Member: req.GetCharacter(), Override: override}
 	})
 	if err != nil {
@@ -370,7 +409,7 @@ func (s *Server) Draw(ctx context.Context, req *dungeonv1.DrawRequest) (*dungeon
 
 // Act implements RunService.
 func (s *Server) Act(ctx context.Context, req *dungeonv1.ActRequest) (*dungeonv1.ActResponse, error) {
-	c, ans, err := s.play(ctx, req, func(bool) digger.RunCommand {
+	c, ans, err := s.play(ctx, req, actingFor(req.GetCharacter()), func(bool) digger.RunCommand {
 		a := req.GetAction()
 		return digger.Contribute{Member: req.GetCharacter(), Use: a.GetBasic(), Tool: int(a.GetTool()), Risk: a.GetRisk()}
 	})
@@ -382,7 +421,7 @@ func (s *Server) Act(ctx context.Context, req *dungeonv1.ActRequest) (*dungeonv1
 
 // Complete implements RunService.
 func (s *Server) Complete(ctx context.Context, req *dungeonv1.CompleteRequest) (*dungeonv1.CompleteResponse, error) {
-	c, ans, err := s.play(ctx, req, func(override bool) digger.RunCommand {
+	c, ans, err := s.play(ctx, req, actingFor(req.GetCharacter()), func(override bool) digger.RunCommand {
 		return digger.Complete{Member: req.GetCharacter(), Override: override}
 	})
 	if err != nil {
@@ -393,7 +432,7 @@ func (s *Server) Complete(ctx context.Context, req *dungeonv1.CompleteRequest) (
 
 // Leave implements RunService.
 func (s *Server) Leave(ctx context.Context, req *dungeonv1.LeaveRequest) (*dungeonv1.LeaveResponse, error) {
-	c, ans, err := s.play(ctx, req, func(bool) digger.RunCommand { return digger.Depart{Member: req.GetCharacter()} })
+	c, ans, err := s.play(ctx, req, actingFor(req.GetCharacter()), func(bool) digger.RunCommand { return digger.Depart{Member: req.GetCharacter()} })
 	if err != nil {
 		return nil, err
 	}
@@ -407,22 +446,11 @@ func (s *Server) Promote(ctx context.Context, req *dungeonv1.PromoteRequest) (*d
 	} else if err := adapter.SameCampaign(campaign, "target", req.GetTarget()); err != nil {
 		return nil, err
 	}
-	c, ans, err := s.play(ctx, req, func(override bool) digger.RunCommand {
+	c, ans, err := s.play(ctx, req, actingFor(req.GetCharacter()), func(override bool) digger.RunCommand {
 		return digger.Promote{Member: req.GetCharacter(), Target: req.GetTarget(), Override: override}
 	})
 	if err != nil {
 		return nil, err
 	}
 	return adapter.Redact(c, &dungeonv1.PromoteResponse{Record: ans.Record, Run: runOf(ans.State), Events: ans.Events}), nil
-}
-
-// AbandonRun implements RunService.
-func (s *Server) AbandonRun(ctx context.Context, req *dungeonv1.AbandonRunRequest) (*dungeonv1.AbandonRunResponse, error) {
-	c, ans, err := s.play(ctx, req, func(override bool) digger.RunCommand {
-		return digger.Abandon{Member: req.GetCharacter(), Override: override}
-	})
-	if err != nil {
-		return nil, err
-	}
-	return adapter.Redact(c, &dungeonv1.AbandonRunResponse{Record: ans.Record, Run: runOf(ans.State), Events: ans.Events}), nil
 }

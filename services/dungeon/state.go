@@ -38,7 +38,9 @@ type run struct {
 	Overridden bool     `json:"overridden,omitempty"`
 	Stream     string   `json:"stream"`
 	Reported   []int    `json:"reported,omitempty"`
-	Refusal    *refusal `json:"refusal,omitempty"`
+	// Staged are those who enter a run that borrows nothing.
+	Staged  []stagedMember `json:"staged,omitempty"`
+	Refusal *refusal       `json:"refusal,omitempty"`
 
 	Game   digger.Run        `json:"game"`
 	Owners map[string]string `json:"owners,omitempty"`
@@ -46,6 +48,13 @@ type run struct {
 	// Owed lists early leavers whose loadout and seat are still to be given back.
 	Owed    []string `json:"owed,omitempty"`
 	Settled bool     `json:"settled,omitempty"`
+}
+
+// stagedMember is who enters a staged run.
+type stagedMember struct {
+	Entrant digger.Entrant `json:"entrant"`
+	Owner   string         `json:"owner"`
+	Title   string         `json:"title"`
 }
 
 // refusal is why a start was given up.
@@ -87,6 +96,10 @@ func (r run) apply(e *dungeonv1.RunEvent) (run, error) {
 		for _, f := range p.GetReportedDice() {
 			r.Reported = append(r.Reported, int(f))
 		}
+		for _, m := range p.GetStaged() {
+			e := stagedEntrant(m)
+			r.Staged = append(r.Staged, stagedMember{Entrant: e.Entrant, Owner: e.owner, Title: e.title})
+		}
 	case *dungeonv1.RunEvent_Undoing:
 		u := ev.Undoing
 		r.Phase = undoing
@@ -108,7 +121,7 @@ func (r run) apply(e *dungeonv1.RunEvent) (run, error) {
 				r.Owners[m.GetCharacter()], r.Titles[m.GetCharacter()] = m.GetOwner(), m.GetTitle()
 			}
 		}
-		if left := e.GetMemberLeft(); left != nil {
+		if left := e.GetMemberLeft(); left != nil && !r.staged() {
 			r.Owed = append(slices.Clone(r.Owed), left.GetCharacter())
 		}
 		r.Game = digger.ApplyRun(r.Game, game)
@@ -189,6 +202,14 @@ func gameEventFrom(r run, e *dungeonv1.RunEvent) (digger.RunEvent, error) {
 		return digger.Promoted{Leader: ev.LeaderPromoted.GetLeader()}, nil
 	case *dungeonv1.RunEvent_Ended:
 		return digger.RunEnded{Outcome: ev.Ended.GetOutcome()}, nil
+	case *dungeonv1.RunEvent_Adjusted:
+		a := ev.Adjusted
+		out := digger.Adjusted{Reason: a.GetReason(), ClearConditions: a.GetClearConditions(), Members: adjustmentsFrom(a.GetMembers())}
+		if a.Exploration != nil {
+			n := int(a.GetExploration())
+			out.Exploration = &n
+		}
+		return out, nil
 	}
 	return nil, fmt.Errorf("unknown run event %T", e.GetEvent())
 }
@@ -239,6 +260,12 @@ func gameEventOf(game digger.Run, e digger.RunEvent) (*dungeonv1.RunEvent, error
 		return &dungeonv1.RunEvent{Event: &dungeonv1.RunEvent_LeaderPromoted{LeaderPromoted: &dungeonv1.LeaderPromoted{Leader: ev.Leader}}}, nil
 	case digger.RunEnded:
 		return &dungeonv1.RunEvent{Event: &dungeonv1.RunEvent_Ended{Ended: &dungeonv1.RunEnded{Outcome: ev.Outcome}}}, nil
+	case digger.Adjusted:
+		out := &dungeonv1.RunAdjusted{Reason: ev.Reason, ClearConditions: ev.ClearConditions, Members: adjustmentsOf(ev.Members)}
+		if ev.Exploration != nil {
+			out.Exploration = proto.Int32(i32(*ev.Exploration))
+		}
+		return &dungeonv1.RunEvent{Event: &dungeonv1.RunEvent_Adjusted{Adjusted: out}}, nil
 	}
 	return nil, fmt.Errorf("no message for run event %T", e)
 }
@@ -363,6 +390,7 @@ func runOf(at journal.At[run]) *dungeonv1.Run {
 	out := &dungeonv1.Run{
 		Name: at.Stream, Dungeon: r.Dungeon, Revision: i32(r.Revision), Party: r.Party, Expedition: r.Expedition, Stream: r.Stream,
 		Phase: r.phase(), Etag: at.Etag(), Seq: i32(at.Seq), CreateTime: timestamppb.New(at.Created), Settled: r.Settled || r.Phase == undone,
+		Staged: r.staged(),
 	}
 	if r.Phase != playing {
 		return out

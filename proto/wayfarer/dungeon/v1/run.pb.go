@@ -147,7 +147,9 @@ type Run struct {
 	// The dice stream; its seed is revealed when the run is over.
 	Stream string `protobuf:"bytes,20,opt,name=stream,proto3" json:"stream,omitempty"`
 	// True when everything borrowed has been given back.
-	Settled       bool `protobuf:"varint,21,opt,name=settled,proto3" json:"settled,omitempty"`
+	Settled bool `protobuf:"varint,21,opt,name=settled,proto3" json:"settled,omitempty"`
+	// True when a game master staged the run: it has no party and has borrowed nothing.
+	Staged        bool `protobuf:"varint,22,opt,name=staged,proto3" json:"staged,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -325,6 +327,13 @@ func (x *Run) GetStream() string {
 func (x *Run) GetSettled() bool {
 	if x != nil {
 		return x.Settled
+	}
+	return false
+}
+
+func (x *Run) GetStaged() bool {
+	if x != nil {
+		return x.Staged
 	}
 	return false
 }
@@ -1071,6 +1080,370 @@ func (x *StartRunResponse) GetEvents() []*RunEvent {
 	return nil
 }
 
+// StagedMember is a character on a run as a game master describes them.
+type StagedMember struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name of the character; one of that name need not exist.
+	Character string `protobuf:"bytes,1,opt,name=character,proto3" json:"character,omitempty"`
+	// What people call the character; empty: the last part of the name.
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// Subject who gives the character's commands, beside bots and GMs; empty: GMs only.
+	Owner string `protobuf:"bytes,3,opt,name=owner,proto3" json:"owner,omitempty"`
+	// Ratings: brute, agility, wits and combat, in this order, each 0 to 1000.
+	Ratings []int32 `protobuf:"varint,4,rep,packed,name=ratings,proto3" json:"ratings,omitempty"`
+	// Loaded tools, which get their numbers from 1 in this order.
+	Tools []*StagedTool `protobuf:"bytes,5,rep,name=tools,proto3" json:"tools,omitempty"`
+	// From 0, up to the ruleset's cap of 100.
+	Exhaustion    int32 `protobuf:"varint,6,opt,name=exhaustion,proto3" json:"exhaustion,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StagedMember) Reset() {
+	*x = StagedMember{}
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[9]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StagedMember) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StagedMember) ProtoMessage() {}
+
+func (x *StagedMember) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[9]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StagedMember.ProtoReflect.Descriptor instead.
+func (*StagedMember) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{9}
+}
+
+func (x *StagedMember) GetCharacter() string {
+	if x != nil {
+		return x.Character
+	}
+	return ""
+}
+
+func (x *StagedMember) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *StagedMember) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *StagedMember) GetRatings() []int32 {
+	if x != nil {
+		return x.Ratings
+	}
+	return nil
+}
+
+func (x *StagedMember) GetTools() []*StagedTool {
+	if x != nil {
+		return x.Tools
+	}
+	return nil
+}
+
+func (x *StagedMember) GetExhaustion() int32 {
+	if x != nil {
+		return x.Exhaustion
+	}
+	return 0
+}
+
+// StagedTool is a tool with all its uses. What it would cost is not asked.
+type StagedTool struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its id, of its own among the member's tools.
+	Id string `protobuf:"bytes,1,opt,name=id,proto3" json:"id,omitempty"`
+	// What it is.
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// The ability that it helps: "brute", "agility", "wits" or "combat".
+	Ability string `protobuf:"bytes,3,opt,name=ability,proto3" json:"ability,omitempty"`
+	// "major" or "minor", or another rating of the campaign's ruleset.
+	Rating string `protobuf:"bytes,4,opt,name=rating,proto3" json:"rating,omitempty"`
+	// Names of its qualities, in the order in which they take effect.
+	Qualities []string `protobuf:"bytes,5,rep,name=qualities,proto3" json:"qualities,omitempty"`
+	// Name of its drawback; empty when it has none.
+	Drawback      string `protobuf:"bytes,6,opt,name=drawback,proto3" json:"drawback,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StagedTool) Reset() {
+	*x = StagedTool{}
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[10]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StagedTool) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StagedTool) ProtoMessage() {}
+
+func (x *StagedTool) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[10]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StagedTool.ProtoReflect.Descriptor instead.
+func (*StagedTool) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{10}
+}
+
+func (x *StagedTool) GetId() string {
+	if x != nil {
+		return x.Id
+	}
+	return ""
+}
+
+func (x *StagedTool) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *StagedTool) GetAbility() string {
+	if x != nil {
+		return x.Ability
+	}
+	return ""
+}
+
+func (x *StagedTool) GetRating() string {
+	if x != nil {
+		return x.Rating
+	}
+	return ""
+}
+
+func (x *StagedTool) GetQualities() []string {
+	if x != nil {
+		return x.Qualities
+	}
+	return nil
+}
+
+func (x *StagedTool) GetDrawback() string {
+	if x != nil {
+		return x.Drawback
+	}
+	return ""
+}
+
+// Request of StageRun.
+type StageRunRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The campaign.
+	Parent string `protobuf:"bytes,1,opt,name=parent,proto3" json:"parent,omitempty"`
+	// Last part of the resource name; empty: derived from the request_id.
+	RunId string `protobuf:"bytes,2,opt,name=run_id,json=runId,proto3" json:"run_id,omitempty"`
+	// The dungeon entered.
+	Dungeon string `protobuf:"bytes,3,opt,name=dungeon,proto3" json:"dungeon,omitempty"`
+	// Revision of the dungeon; 0: the newest.
+	Revision int32 `protobuf:"varint,4,opt,name=revision,proto3" json:"revision,omitempty"`
+	// Who enters, in party order.
+	Members []*StagedMember `protobuf:"bytes,5,rep,name=members,proto3" json:"members,omitempty"`
+	// Resource name of the member who leads and counts as drawer of the entry; empty: the first.
+	Leader string `protobuf:"bytes,6,opt,name=leader,proto3" json:"leader,omitempty"`
+	// Why; everybody may read it.
+	Reason string `protobuf:"bytes,7,opt,name=reason,proto3" json:"reason,omitempty"`
+	// The face of the die that chooses between several entry cards.
+	ReportedDice []int32 `protobuf:"varint,13,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
+	// 1 to 128 printable ASCII characters; see the service comment.
+	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StageRunRequest) Reset() {
+	*x = StageRunRequest{}
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[11]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StageRunRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StageRunRequest) ProtoMessage() {}
+
+func (x *StageRunRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[11]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StageRunRequest.ProtoReflect.Descriptor instead.
+func (*StageRunRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{11}
+}
+
+func (x *StageRunRequest) GetParent() string {
+	if x != nil {
+		return x.Parent
+	}
+	return ""
+}
+
+func (x *StageRunRequest) GetRunId() string {
+	if x != nil {
+		return x.RunId
+	}
+	return ""
+}
+
+func (x *StageRunRequest) GetDungeon() string {
+	if x != nil {
+		return x.Dungeon
+	}
+	return ""
+}
+
+func (x *StageRunRequest) GetRevision() int32 {
+	if x != nil {
+		return x.Revision
+	}
+	return 0
+}
+
+func (x *StageRunRequest) GetMembers() []*StagedMember {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
+func (x *StageRunRequest) GetLeader() string {
+	if x != nil {
+		return x.Leader
+	}
+	return ""
+}
+
+func (x *StageRunRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *StageRunRequest) GetReportedDice() []int32 {
+	if x != nil {
+		return x.ReportedDice
+	}
+	return nil
+}
+
+func (x *StageRunRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// Response of StageRun.
+type StageRunResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where the start was journaled.
+	Record *v1.Record `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
+	// The run after it.
+	Run *Run `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
+	// What happened, in order.
+	Events        []*RunEvent `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StageRunResponse) Reset() {
+	*x = StageRunResponse{}
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[12]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StageRunResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StageRunResponse) ProtoMessage() {}
+
+func (x *StageRunResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[12]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StageRunResponse.ProtoReflect.Descriptor instead.
+func (*StageRunResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{12}
+}
+
+func (x *StageRunResponse) GetRecord() *v1.Record {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+func (x *StageRunResponse) GetRun() *Run {
+	if x != nil {
+		return x.Run
+	}
+	return nil
+}
+
+func (x *StageRunResponse) GetEvents() []*RunEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
 // Request of GetRun.
 type GetRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1082,7 +1455,7 @@ type GetRunRequest struct {
 
 func (x *GetRunRequest) Reset() {
 	*x = GetRunRequest{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[9]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1094,7 +1467,7 @@ func (x *GetRunRequest) String() string {
 func (*GetRunRequest) ProtoMessage() {}
 
 func (x *GetRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[9]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1107,7 +1480,7 @@ func (x *GetRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRunRequest.ProtoReflect.Descriptor instead.
 func (*GetRunRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{9}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetRunRequest) GetName() string {
@@ -1128,7 +1501,7 @@ type GetRunResponse struct {
 
 func (x *GetRunResponse) Reset() {
 	*x = GetRunResponse{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[10]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1140,7 +1513,7 @@ func (x *GetRunResponse) String() string {
 func (*GetRunResponse) ProtoMessage() {}
 
 func (x *GetRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[10]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1153,7 +1526,7 @@ func (x *GetRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRunResponse.ProtoReflect.Descriptor instead.
 func (*GetRunResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{10}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *GetRunResponse) GetRun() *Run {
@@ -1178,7 +1551,7 @@ type ListRunsRequest struct {
 
 func (x *ListRunsRequest) Reset() {
 	*x = ListRunsRequest{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[11]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1190,7 +1563,7 @@ func (x *ListRunsRequest) String() string {
 func (*ListRunsRequest) ProtoMessage() {}
 
 func (x *ListRunsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[11]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1203,7 +1576,7 @@ func (x *ListRunsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunsRequest.ProtoReflect.Descriptor instead.
 func (*ListRunsRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{11}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *ListRunsRequest) GetParent() string {
@@ -1240,7 +1613,7 @@ type ListRunsResponse struct {
 
 func (x *ListRunsResponse) Reset() {
 	*x = ListRunsResponse{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[12]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1252,7 +1625,7 @@ func (x *ListRunsResponse) String() string {
 func (*ListRunsResponse) ProtoMessage() {}
 
 func (x *ListRunsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[12]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1265,7 +1638,7 @@ func (x *ListRunsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRunsResponse.ProtoReflect.Descriptor instead.
 func (*ListRunsResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{12}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *ListRunsResponse) GetRuns() []*Run {
@@ -1289,6 +1662,8 @@ type DrawRequest struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// The acting character.
 	Character string `protobuf:"bytes,2,opt,name=character,proto3" json:"character,omitempty"`
+	// GMs only: waive the rotation of drawers (DIG-FLOW-03), for this reason; the journal keeps it.
+	OverrideReason string `protobuf:"bytes,12,opt,name=override_reason,json=overrideReason,proto3" json:"override_reason,omitempty"`
 	// GMs only: faces rolled by hand, in the order in which the rules ask for them.
 	ReportedDice []int32 `protobuf:"varint,13,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
 	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH. Required with reported dice.
@@ -1301,7 +1676,7 @@ type DrawRequest struct {
 
 func (x *DrawRequest) Reset() {
 	*x = DrawRequest{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[13]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1313,7 +1688,7 @@ func (x *DrawRequest) String() string {
 func (*DrawRequest) ProtoMessage() {}
 
 func (x *DrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[13]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1326,7 +1701,7 @@ func (x *DrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrawRequest.ProtoReflect.Descriptor instead.
 func (*DrawRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{13}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *DrawRequest) GetName() string {
@@ -1339,6 +1714,13 @@ func (x *DrawRequest) GetName() string {
 func (x *DrawRequest) GetCharacter() string {
 	if x != nil {
 		return x.Character
+	}
+	return ""
+}
+
+func (x *DrawRequest) GetOverrideReason() string {
+	if x != nil {
+		return x.OverrideReason
 	}
 	return ""
 }
@@ -1379,7 +1761,7 @@ type DrawResponse struct {
 
 func (x *DrawResponse) Reset() {
 	*x = DrawResponse{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[14]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1391,7 +1773,7 @@ func (x *DrawResponse) String() string {
 func (*DrawResponse) ProtoMessage() {}
 
 func (x *DrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[14]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1404,7 +1786,7 @@ func (x *DrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrawResponse.ProtoReflect.Descriptor instead.
 func (*DrawResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{14}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *DrawResponse) GetRecord() *v1.Record {
@@ -1447,7 +1829,7 @@ type ActRequest struct {
 
 func (x *ActRequest) Reset() {
 	*x = ActRequest{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[15]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1459,7 +1841,7 @@ func (x *ActRequest) String() string {
 func (*ActRequest) ProtoMessage() {}
 
 func (x *ActRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[15]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1472,7 +1854,7 @@ func (x *ActRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActRequest.ProtoReflect.Descriptor instead.
 func (*ActRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{15}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *ActRequest) GetName() string {
@@ -1525,7 +1907,7 @@ type ActResponse struct {
 
 func (x *ActResponse) Reset() {
 	*x = ActResponse{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[16]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1537,7 +1919,7 @@ func (x *ActResponse) String() string {
 func (*ActResponse) ProtoMessage() {}
 
 func (x *ActResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[16]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1550,7 +1932,7 @@ func (x *ActResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ActResponse.ProtoReflect.Descriptor instead.
 func (*ActResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{16}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *ActResponse) GetRecord() *v1.Record {
@@ -1595,7 +1977,7 @@ type CompleteRequest struct {
 
 func (x *CompleteRequest) Reset() {
 	*x = CompleteRequest{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[17]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1607,7 +1989,7 @@ func (x *CompleteRequest) String() string {
 func (*CompleteRequest) ProtoMessage() {}
 
 func (x *CompleteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[17]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1620,7 +2002,7 @@ func (x *CompleteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteRequest.ProtoReflect.Descriptor instead.
 func (*CompleteRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{17}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *CompleteRequest) GetName() string {
@@ -1680,7 +2062,7 @@ type CompleteResponse struct {
 
 func (x *CompleteResponse) Reset() {
 	*x = CompleteResponse{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[18]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1692,7 +2074,7 @@ func (x *CompleteResponse) String() string {
 func (*CompleteResponse) ProtoMessage() {}
 
 func (x *CompleteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[18]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1705,7 +2087,7 @@ func (x *CompleteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CompleteResponse.ProtoReflect.Descriptor instead.
 func (*CompleteResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{18}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *CompleteResponse) GetRecord() *v1.Record {
@@ -1746,7 +2128,7 @@ type LeaveRequest struct {
 
 func (x *LeaveRequest) Reset() {
 	*x = LeaveRequest{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[19]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1758,7 +2140,7 @@ func (x *LeaveRequest) String() string {
 func (*LeaveRequest) ProtoMessage() {}
 
 func (x *LeaveRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[19]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1771,7 +2153,7 @@ func (x *LeaveRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveRequest.ProtoReflect.Descriptor instead.
 func (*LeaveRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{19}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *LeaveRequest) GetName() string {
@@ -1817,7 +2199,7 @@ type LeaveResponse struct {
 
 func (x *LeaveResponse) Reset() {
 	*x = LeaveResponse{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[20]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1829,7 +2211,7 @@ func (x *LeaveResponse) String() string {
 func (*LeaveResponse) ProtoMessage() {}
 
 func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[20]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1842,7 +2224,7 @@ func (x *LeaveResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaveResponse.ProtoReflect.Descriptor instead.
 func (*LeaveResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{20}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *LeaveResponse) GetRecord() *v1.Record {
@@ -1887,7 +2269,7 @@ type PromoteRequest struct {
 
 func (x *PromoteRequest) Reset() {
 	*x = PromoteRequest{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[21]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1899,7 +2281,7 @@ func (x *PromoteRequest) String() string {
 func (*PromoteRequest) ProtoMessage() {}
 
 func (x *PromoteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[21]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1912,7 +2294,7 @@ func (x *PromoteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteRequest.ProtoReflect.Descriptor instead.
 func (*PromoteRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{21}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *PromoteRequest) GetName() string {
@@ -1972,7 +2354,7 @@ type PromoteResponse struct {
 
 func (x *PromoteResponse) Reset() {
 	*x = PromoteResponse{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[22]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1984,7 +2366,7 @@ func (x *PromoteResponse) String() string {
 func (*PromoteResponse) ProtoMessage() {}
 
 func (x *PromoteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[22]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1997,7 +2379,7 @@ func (x *PromoteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PromoteResponse.ProtoReflect.Descriptor instead.
 func (*PromoteResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{22}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *PromoteResponse) GetRecord() *v1.Record {
@@ -2021,12 +2403,240 @@ func (x *PromoteResponse) GetEvents() []*RunEvent {
 	return nil
 }
 
+// RunMemberAdjustment sets what is named of a member and leaves the rest.
+type RunMemberAdjustment struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name of the character.
+	Character string `protobuf:"bytes,1,opt,name=character,proto3" json:"character,omitempty"`
+	// From 0, up to the ruleset's cap of 100. At 100 the character is out, and an act of theirs in this round is withdrawn.
+	Exhaustion *int32 `protobuf:"varint,2,opt,name=exhaustion,proto3,oneof" json:"exhaustion,omitempty"`
+	// Uses left by number of a loaded tool, each 0 to what the tool has when it is fresh.
+	UsesLeft      map[int32]int32 `protobuf:"bytes,3,rep,name=uses_left,json=usesLeft,proto3" json:"uses_left,omitempty" protobuf_key:"varint,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunMemberAdjustment) Reset() {
+	*x = RunMemberAdjustment{}
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunMemberAdjustment) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunMemberAdjustment) ProtoMessage() {}
+
+func (x *RunMemberAdjustment) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunMemberAdjustment.ProtoReflect.Descriptor instead.
+func (*RunMemberAdjustment) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *RunMemberAdjustment) GetCharacter() string {
+	if x != nil {
+		return x.Character
+	}
+	return ""
+}
+
+func (x *RunMemberAdjustment) GetExhaustion() int32 {
+	if x != nil && x.Exhaustion != nil {
+		return *x.Exhaustion
+	}
+	return 0
+}
+
+func (x *RunMemberAdjustment) GetUsesLeft() map[int32]int32 {
+	if x != nil {
+		return x.UsesLeft
+	}
+	return nil
+}
+
+// Request of AdjustRun.
+type AdjustRunRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name of the run.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Why; everybody may read it.
+	Reason string `protobuf:"bytes,2,opt,name=reason,proto3" json:"reason,omitempty"`
+	// From 0, up to the ruleset's goal of 100.
+	Exploration *int32 `protobuf:"varint,3,opt,name=exploration,proto3,oneof" json:"exploration,omitempty"`
+	// Takes all conditions off the party.
+	ClearConditions bool `protobuf:"varint,4,opt,name=clear_conditions,json=clearConditions,proto3" json:"clear_conditions,omitempty"`
+	// Members of the run, each once.
+	Members []*RunMemberAdjustment `protobuf:"bytes,5,rep,name=members,proto3" json:"members,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
+	// 1 to 128 printable ASCII characters; see the service comment.
+	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdjustRunRequest) Reset() {
+	*x = AdjustRunRequest{}
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdjustRunRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdjustRunRequest) ProtoMessage() {}
+
+func (x *AdjustRunRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdjustRunRequest.ProtoReflect.Descriptor instead.
+func (*AdjustRunRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *AdjustRunRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *AdjustRunRequest) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *AdjustRunRequest) GetExploration() int32 {
+	if x != nil && x.Exploration != nil {
+		return *x.Exploration
+	}
+	return 0
+}
+
+func (x *AdjustRunRequest) GetClearConditions() bool {
+	if x != nil {
+		return x.ClearConditions
+	}
+	return false
+}
+
+func (x *AdjustRunRequest) GetMembers() []*RunMemberAdjustment {
+	if x != nil {
+		return x.Members
+	}
+	return nil
+}
+
+func (x *AdjustRunRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *AdjustRunRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// Response of AdjustRun.
+type AdjustRunResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where the command was journaled.
+	Record *v1.Record `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
+	// The run after it.
+	Run *Run `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
+	// What happened, in order.
+	Events        []*RunEvent `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AdjustRunResponse) Reset() {
+	*x = AdjustRunResponse{}
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[29]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AdjustRunResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AdjustRunResponse) ProtoMessage() {}
+
+func (x *AdjustRunResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[29]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AdjustRunResponse.ProtoReflect.Descriptor instead.
+func (*AdjustRunResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{29}
+}
+
+func (x *AdjustRunResponse) GetRecord() *v1.Record {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+func (x *AdjustRunResponse) GetRun() *Run {
+	if x != nil {
+		return x.Run
+	}
+	return nil
+}
+
+func (x *AdjustRunResponse) GetEvents() []*RunEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
 // Request of AbandonRun.
 type AbandonRunRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Resource name of the run.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// The acting character.
+	// The acting character: the leader. May be empty for a GM who gives a reason.
 	Character string `protobuf:"bytes,2,opt,name=character,proto3" json:"character,omitempty"`
 	// GMs only: stand in for whoever would have to give the command, for this reason; the journal keeps it.
 	OverrideReason string `protobuf:"bytes,12,opt,name=override_reason,json=overrideReason,proto3" json:"override_reason,omitempty"`
@@ -2040,7 +2650,7 @@ type AbandonRunRequest struct {
 
 func (x *AbandonRunRequest) Reset() {
 	*x = AbandonRunRequest{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[23]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2052,7 +2662,7 @@ func (x *AbandonRunRequest) String() string {
 func (*AbandonRunRequest) ProtoMessage() {}
 
 func (x *AbandonRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[23]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2065,7 +2675,7 @@ func (x *AbandonRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbandonRunRequest.ProtoReflect.Descriptor instead.
 func (*AbandonRunRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{23}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AbandonRunRequest) GetName() string {
@@ -2118,7 +2728,7 @@ type AbandonRunResponse struct {
 
 func (x *AbandonRunResponse) Reset() {
 	*x = AbandonRunResponse{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[24]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2130,7 +2740,7 @@ func (x *AbandonRunResponse) String() string {
 func (*AbandonRunResponse) ProtoMessage() {}
 
 func (x *AbandonRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[24]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2143,7 +2753,7 @@ func (x *AbandonRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbandonRunResponse.ProtoReflect.Descriptor instead.
 func (*AbandonRunResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{24}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *AbandonRunResponse) GetRecord() *v1.Record {
@@ -2180,7 +2790,7 @@ type WatchRunRequest struct {
 
 func (x *WatchRunRequest) Reset() {
 	*x = WatchRunRequest{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[25]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2192,7 +2802,7 @@ func (x *WatchRunRequest) String() string {
 func (*WatchRunRequest) ProtoMessage() {}
 
 func (x *WatchRunRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[25]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2205,7 +2815,7 @@ func (x *WatchRunRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRunRequest.ProtoReflect.Descriptor instead.
 func (*WatchRunRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{25}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *WatchRunRequest) GetName() string {
@@ -2235,7 +2845,7 @@ type WatchRunResponse struct {
 
 func (x *WatchRunResponse) Reset() {
 	*x = WatchRunResponse{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[26]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2247,7 +2857,7 @@ func (x *WatchRunResponse) String() string {
 func (*WatchRunResponse) ProtoMessage() {}
 
 func (x *WatchRunResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[26]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2260,7 +2870,7 @@ func (x *WatchRunResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchRunResponse.ProtoReflect.Descriptor instead.
 func (*WatchRunResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{26}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *WatchRunResponse) GetRecord() *v1.Record {
@@ -2296,6 +2906,7 @@ type RunEvent struct {
 	//	*RunEvent_Undone
 	//	*RunEvent_SeatGivenBack
 	//	*RunEvent_Settled
+	//	*RunEvent_Adjusted
 	Event         isRunEvent_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2303,7 +2914,7 @@ type RunEvent struct {
 
 func (x *RunEvent) Reset() {
 	*x = RunEvent{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[27]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2315,7 +2926,7 @@ func (x *RunEvent) String() string {
 func (*RunEvent) ProtoMessage() {}
 
 func (x *RunEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[27]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2328,7 +2939,7 @@ func (x *RunEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEvent.ProtoReflect.Descriptor instead.
 func (*RunEvent) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{27}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *RunEvent) GetEvent() isRunEvent_Event {
@@ -2446,6 +3057,15 @@ func (x *RunEvent) GetSettled() *RunSettled {
 	return nil
 }
 
+func (x *RunEvent) GetAdjusted() *RunAdjusted {
+	if x != nil {
+		if x, ok := x.Event.(*RunEvent_Adjusted); ok {
+			return x.Adjusted
+		}
+	}
+	return nil
+}
+
 type isRunEvent_Event interface {
 	isRunEvent_Event()
 }
@@ -2510,6 +3130,11 @@ type RunEvent_Settled struct {
 	Settled *RunSettled `protobuf:"bytes,12,opt,name=settled,proto3,oneof"`
 }
 
+type RunEvent_Adjusted struct {
+	// A game master set something.
+	Adjusted *RunAdjusted `protobuf:"bytes,13,opt,name=adjusted,proto3,oneof"`
+}
+
 func (*RunEvent_Preparing) isRunEvent_Event() {}
 
 func (*RunEvent_Started) isRunEvent_Event() {}
@@ -2534,6 +3159,8 @@ func (*RunEvent_SeatGivenBack) isRunEvent_Event() {}
 
 func (*RunEvent_Settled) isRunEvent_Event() {}
 
+func (*RunEvent_Adjusted) isRunEvent_Event() {}
+
 // RunPreparing opens a run.
 type RunPreparing struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2554,14 +3181,18 @@ type RunPreparing struct {
 	// The dice stream.
 	Stream string `protobuf:"bytes,8,opt,name=stream,proto3" json:"stream,omitempty"`
 	// Faces reported for the entry draw.
-	ReportedDice  []int32 `protobuf:"varint,9,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
+	ReportedDice []int32 `protobuf:"varint,9,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
+	// Who enters a run that a game master stages; members is empty then, since nobody lends anything.
+	Staged []*StagedMember `protobuf:"bytes,10,rep,name=staged,proto3" json:"staged,omitempty"`
+	// Why the game master stages it.
+	Reason        string `protobuf:"bytes,11,opt,name=reason,proto3" json:"reason,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RunPreparing) Reset() {
 	*x = RunPreparing{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[28]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2573,7 +3204,7 @@ func (x *RunPreparing) String() string {
 func (*RunPreparing) ProtoMessage() {}
 
 func (x *RunPreparing) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[28]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2586,7 +3217,7 @@ func (x *RunPreparing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunPreparing.ProtoReflect.Descriptor instead.
 func (*RunPreparing) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{28}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *RunPreparing) GetParty() string {
@@ -2652,6 +3283,20 @@ func (x *RunPreparing) GetReportedDice() []int32 {
 	return nil
 }
 
+func (x *RunPreparing) GetStaged() []*StagedMember {
+	if x != nil {
+		return x.Staged
+	}
+	return nil
+}
+
+func (x *RunPreparing) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
 // RunStarted begins play.
 type RunStarted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2671,7 +3316,7 @@ type RunStarted struct {
 
 func (x *RunStarted) Reset() {
 	*x = RunStarted{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[29]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2683,7 +3328,7 @@ func (x *RunStarted) String() string {
 func (*RunStarted) ProtoMessage() {}
 
 func (x *RunStarted) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[29]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2696,7 +3341,7 @@ func (x *RunStarted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunStarted.ProtoReflect.Descriptor instead.
 func (*RunStarted) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{29}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RunStarted) GetRuleset() *structpb.Struct {
@@ -2757,7 +3402,7 @@ type ChallengeDrawn struct {
 
 func (x *ChallengeDrawn) Reset() {
 	*x = ChallengeDrawn{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[30]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2769,7 +3414,7 @@ func (x *ChallengeDrawn) String() string {
 func (*ChallengeDrawn) ProtoMessage() {}
 
 func (x *ChallengeDrawn) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[30]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2782,7 +3427,7 @@ func (x *ChallengeDrawn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ChallengeDrawn.ProtoReflect.Descriptor instead.
 func (*ChallengeDrawn) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{30}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *ChallengeDrawn) GetRound() int32 {
@@ -2849,7 +3494,7 @@ type ConditionState struct {
 
 func (x *ConditionState) Reset() {
 	*x = ConditionState{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[31]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2861,7 +3506,7 @@ func (x *ConditionState) String() string {
 func (*ConditionState) ProtoMessage() {}
 
 func (x *ConditionState) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[31]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2874,7 +3519,7 @@ func (x *ConditionState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ConditionState.ProtoReflect.Descriptor instead.
 func (*ConditionState) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{31}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ConditionState) GetName() string {
@@ -2917,7 +3562,7 @@ type EffectState struct {
 
 func (x *EffectState) Reset() {
 	*x = EffectState{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[32]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2929,7 +3574,7 @@ func (x *EffectState) String() string {
 func (*EffectState) ProtoMessage() {}
 
 func (x *EffectState) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[32]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2942,7 +3587,7 @@ func (x *EffectState) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EffectState.ProtoReflect.Descriptor instead.
 func (*EffectState) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{32}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *EffectState) GetName() string {
@@ -2999,7 +3644,7 @@ type MemberActed struct {
 
 func (x *MemberActed) Reset() {
 	*x = MemberActed{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[33]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3011,7 +3656,7 @@ func (x *MemberActed) String() string {
 func (*MemberActed) ProtoMessage() {}
 
 func (x *MemberActed) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[33]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3024,7 +3669,7 @@ func (x *MemberActed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberActed.ProtoReflect.Descriptor instead.
 func (*MemberActed) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{33}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *MemberActed) GetCharacter() string {
@@ -3095,7 +3740,7 @@ type RoundCompleted struct {
 
 func (x *RoundCompleted) Reset() {
 	*x = RoundCompleted{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[34]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3107,7 +3752,7 @@ func (x *RoundCompleted) String() string {
 func (*RoundCompleted) ProtoMessage() {}
 
 func (x *RoundCompleted) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[34]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3120,7 +3765,7 @@ func (x *RoundCompleted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundCompleted.ProtoReflect.Descriptor instead.
 func (*RoundCompleted) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{34}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RoundCompleted) GetRound() int32 {
@@ -3238,7 +3883,7 @@ type MemberResult struct {
 
 func (x *MemberResult) Reset() {
 	*x = MemberResult{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[35]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3250,7 +3895,7 @@ func (x *MemberResult) String() string {
 func (*MemberResult) ProtoMessage() {}
 
 func (x *MemberResult) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[35]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3263,7 +3908,7 @@ func (x *MemberResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberResult.ProtoReflect.Descriptor instead.
 func (*MemberResult) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{35}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *MemberResult) GetCharacter() string {
@@ -3354,7 +3999,7 @@ type MemberLeft struct {
 
 func (x *MemberLeft) Reset() {
 	*x = MemberLeft{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[36]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3366,7 +4011,7 @@ func (x *MemberLeft) String() string {
 func (*MemberLeft) ProtoMessage() {}
 
 func (x *MemberLeft) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[36]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3379,7 +4024,7 @@ func (x *MemberLeft) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberLeft.ProtoReflect.Descriptor instead.
 func (*MemberLeft) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{36}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *MemberLeft) GetCharacter() string {
@@ -3400,7 +4045,7 @@ type LeaderPromoted struct {
 
 func (x *LeaderPromoted) Reset() {
 	*x = LeaderPromoted{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[37]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3412,7 +4057,7 @@ func (x *LeaderPromoted) String() string {
 func (*LeaderPromoted) ProtoMessage() {}
 
 func (x *LeaderPromoted) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[37]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3425,7 +4070,7 @@ func (x *LeaderPromoted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LeaderPromoted.ProtoReflect.Descriptor instead.
 func (*LeaderPromoted) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{37}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *LeaderPromoted) GetLeader() string {
@@ -3446,7 +4091,7 @@ type RunEnded struct {
 
 func (x *RunEnded) Reset() {
 	*x = RunEnded{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[38]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3458,7 +4103,7 @@ func (x *RunEnded) String() string {
 func (*RunEnded) ProtoMessage() {}
 
 func (x *RunEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[38]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3471,7 +4116,7 @@ func (x *RunEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunEnded.ProtoReflect.Descriptor instead.
 func (*RunEnded) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{38}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *RunEnded) GetOutcome() string {
@@ -3500,7 +4145,7 @@ type RunUndoing struct {
 
 func (x *RunUndoing) Reset() {
 	*x = RunUndoing{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[39]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3512,7 +4157,7 @@ func (x *RunUndoing) String() string {
 func (*RunUndoing) ProtoMessage() {}
 
 func (x *RunUndoing) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[39]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3525,7 +4170,7 @@ func (x *RunUndoing) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunUndoing.ProtoReflect.Descriptor instead.
 func (*RunUndoing) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{39}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RunUndoing) GetCode() int32 {
@@ -3572,7 +4217,7 @@ type RunUndone struct {
 
 func (x *RunUndone) Reset() {
 	*x = RunUndone{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[40]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3584,7 +4229,7 @@ func (x *RunUndone) String() string {
 func (*RunUndone) ProtoMessage() {}
 
 func (x *RunUndone) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[40]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3597,7 +4242,7 @@ func (x *RunUndone) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunUndone.ProtoReflect.Descriptor instead.
 func (*RunUndone) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{40}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{47}
 }
 
 // SeatGivenBack settles what an early leaver held.
@@ -3611,7 +4256,7 @@ type SeatGivenBack struct {
 
 func (x *SeatGivenBack) Reset() {
 	*x = SeatGivenBack{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[41]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3623,7 +4268,7 @@ func (x *SeatGivenBack) String() string {
 func (*SeatGivenBack) ProtoMessage() {}
 
 func (x *SeatGivenBack) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[41]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3636,7 +4281,7 @@ func (x *SeatGivenBack) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SeatGivenBack.ProtoReflect.Descriptor instead.
 func (*SeatGivenBack) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{41}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *SeatGivenBack) GetCharacter() string {
@@ -3655,7 +4300,7 @@ type RunSettled struct {
 
 func (x *RunSettled) Reset() {
 	*x = RunSettled{}
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[42]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3667,7 +4312,7 @@ func (x *RunSettled) String() string {
 func (*RunSettled) ProtoMessage() {}
 
 func (x *RunSettled) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[42]
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3680,14 +4325,87 @@ func (x *RunSettled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RunSettled.ProtoReflect.Descriptor instead.
 func (*RunSettled) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{42}
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{49}
+}
+
+// RunAdjusted tells what a game master set. An end of the run that comes of it follows.
+type RunAdjusted struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Why.
+	Reason string `protobuf:"bytes,1,opt,name=reason,proto3" json:"reason,omitempty"`
+	// Exploration now.
+	Exploration *int32 `protobuf:"varint,2,opt,name=exploration,proto3,oneof" json:"exploration,omitempty"`
+	// True when all conditions were taken off the party.
+	ClearConditions bool `protobuf:"varint,3,opt,name=clear_conditions,json=clearConditions,proto3" json:"clear_conditions,omitempty"`
+	// Members with what was set of them.
+	Members       []*RunMemberAdjustment `protobuf:"bytes,4,rep,name=members,proto3" json:"members,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RunAdjusted) Reset() {
+	*x = RunAdjusted{}
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[50]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RunAdjusted) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RunAdjusted) ProtoMessage() {}
+
+func (x *RunAdjusted) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dungeon_v1_run_proto_msgTypes[50]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RunAdjusted.ProtoReflect.Descriptor instead.
+func (*RunAdjusted) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dungeon_v1_run_proto_rawDescGZIP(), []int{50}
+}
+
+func (x *RunAdjusted) GetReason() string {
+	if x != nil {
+		return x.Reason
+	}
+	return ""
+}
+
+func (x *RunAdjusted) GetExploration() int32 {
+	if x != nil && x.Exploration != nil {
+		return *x.Exploration
+	}
+	return 0
+}
+
+func (x *RunAdjusted) GetClearConditions() bool {
+	if x != nil {
+		return x.ClearConditions
+	}
+	return false
+}
+
+func (x *RunAdjusted) GetMembers() []*RunMemberAdjustment {
+	if x != nil {
+		return x.Members
+	}
+	return nil
 }
 
 var File_wayfarer_dungeon_v1_run_proto protoreflect.FileDescriptor
 
 const file_wayfarer_dungeon_v1_run_proto_rawDesc = "" +
 	"\n" +
-	"\x1dwayfarer/dungeon/v1/run.proto\x12\x13wayfarer.dungeon.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!wayfarer/dungeon/v1/dungeon.proto\x1a\x1dwayfarer/type/v1/record.proto\"\xae\b\n" +
+	"\x1dwayfarer/dungeon/v1/run.proto\x12\x13wayfarer.dungeon.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!wayfarer/dungeon/v1/dungeon.proto\x1a\x1dwayfarer/type/v1/record.proto\"\xcb\b\n" +
 	"\x03Run\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12\x1d\n" +
 	"\adungeon\x18\x02 \x01(\tB\x03\xe0A\x05R\adungeon\x129\n" +
@@ -3715,7 +4433,8 @@ const file_wayfarer_dungeon_v1_run_proto_rawDesc = "" +
 	"conditions\x12:\n" +
 	"\aeffects\x18\x13 \x03(\v2\x1b.wayfarer.dungeon.v1.EffectB\x03\xe0A\x03R\aeffects\x12\x1b\n" +
 	"\x06stream\x18\x14 \x01(\tB\x03\xe0A\x03R\x06stream\x12\x1d\n" +
-	"\asettled\x18\x15 \x01(\bB\x03\xe0A\x03R\asettled\"\xb2\x01\n" +
+	"\asettled\x18\x15 \x01(\bB\x03\xe0A\x03R\asettled\x12\x1b\n" +
+	"\x06staged\x18\x16 \x01(\bB\x03\xe0A\x03R\x06staged\"\xb2\x01\n" +
 	"\x05Phase\x12\x15\n" +
 	"\x11PHASE_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +
@@ -3793,6 +4512,39 @@ const file_wayfarer_dungeon_v1_run_proto_rawDesc = "" +
 	"\x10StartRunResponse\x120\n" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x12*\n" +
 	"\x03run\x18\x02 \x01(\v2\x18.wayfarer.dungeon.v1.RunR\x03run\x125\n" +
+	"\x06events\x18\x03 \x03(\v2\x1d.wayfarer.dungeon.v1.RunEventR\x06events\"\xca\x02\n" +
+	"\fStagedMember\x12^\n" +
+	"\tcharacter\x18\x01 \x01(\tB@\xe0A\x02\xbaH:r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x12\x1e\n" +
+	"\x05title\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05title\x12\x1e\n" +
+	"\x05owner\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05owner\x120\n" +
+	"\aratings\x18\x04 \x03(\x05B\x16\xe0A\x02\xbaH\x10\x92\x01\r\b\x04\x10\x04\"\a\x1a\x05\x18\xe8\a(\x00R\aratings\x12?\n" +
+	"\x05tools\x18\x05 \x03(\v2\x1f.wayfarer.dungeon.v1.StagedToolB\b\xbaH\x05\x92\x01\x02\x102R\x05tools\x12'\n" +
+	"\n" +
+	"exhaustion\x18\x06 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\n" +
+	"exhaustion\"\x96\x02\n" +
+	"\n" +
+	"StagedTool\x12+\n" +
+	"\x02id\x18\x01 \x01(\tB\x1b\xe0A\x02\xbaH\x15r\x132\x11^[a-z0-9-]{1,63}$R\x02id\x12\x1e\n" +
+	"\x05title\x18\x02 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05title\x12@\n" +
+	"\aability\x18\x03 \x01(\tB&\xe0A\x02\xbaH r\x1eR\x05bruteR\aagilityR\x04witsR\x06combatR\aability\x12$\n" +
+	"\x06rating\x18\x04 \x01(\tB\f\xe0A\x02\xbaH\x06r\x04\x10\x01\x18?R\x06rating\x12.\n" +
+	"\tqualities\x18\x05 \x03(\tB\x10\xbaH\r\x92\x01\n" +
+	"\x10\x14\"\x06r\x04\x10\x01\x18?R\tqualities\x12#\n" +
+	"\bdrawback\x18\x06 \x01(\tB\a\xbaH\x04r\x02\x18?R\bdrawback\"\xb8\x04\n" +
+	"\x0fStageRunRequest\x12=\n" +
+	"\x06parent\x18\x01 \x01(\tB%\xe0A\x02\xbaH\x1fr\x1d2\x1b^campaigns/[a-z0-9-]{1,63}$R\x06parent\x122\n" +
+	"\x06run_id\x18\x02 \x01(\tB\x1b\xbaH\x18\xd8\x01\x01r\x132\x11^[a-z0-9-]{1,63}$R\x05runId\x12X\n" +
+	"\adungeon\x18\x03 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/dungeons/[a-z0-9-]{1,63}$R\adungeon\x12#\n" +
+	"\brevision\x18\x04 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\brevision\x12J\n" +
+	"\amembers\x18\x05 \x03(\v2!.wayfarer.dungeon.v1.StagedMemberB\r\xe0A\x02\xbaH\a\x92\x01\x04\b\x01\x102R\amembers\x12X\n" +
+	"\x06leader\x18\x06 \x01(\tB@\xbaH=\xd8\x01\x01r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\x06leader\x12%\n" +
+	"\x06reason\x18\a \x01(\tB\r\xe0A\x02\xbaH\ar\x05\x10\x01\x18\xf4\x03R\x06reason\x12-\n" +
+	"\rreported_dice\x18\r \x03(\x05B\b\xbaH\x05\x92\x01\x02\x10\x01R\freportedDice\x127\n" +
+	"\n" +
+	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xa7\x01\n" +
+	"\x10StageRunResponse\x120\n" +
+	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x12*\n" +
+	"\x03run\x18\x02 \x01(\v2\x18.wayfarer.dungeon.v1.RunR\x03run\x125\n" +
 	"\x06events\x18\x03 \x03(\v2\x1d.wayfarer.dungeon.v1.RunEventR\x06events\"_\n" +
 	"\rGetRunRequest\x12N\n" +
 	"\x04name\x18\x01 \x01(\tB:\xe0A\x02\xbaH4r220^campaigns/[a-z0-9-]{1,63}/runs/[a-z0-9-]{1,63}$R\x04name\"<\n" +
@@ -3805,10 +4557,11 @@ const file_wayfarer_dungeon_v1_run_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"h\n" +
 	"\x10ListRunsResponse\x12,\n" +
 	"\x04runs\x18\x01 \x03(\v2\x18.wayfarer.dungeon.v1.RunR\x04runs\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xc3\x02\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf6\x02\n" +
 	"\vDrawRequest\x12N\n" +
 	"\x04name\x18\x01 \x01(\tB:\xe0A\x02\xbaH4r220^campaigns/[a-z0-9-]{1,63}/runs/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
-	"\tcharacter\x18\x02 \x01(\tB@\xe0A\x02\xbaH:r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x12.\n" +
+	"\tcharacter\x18\x02 \x01(\tB@\xe0A\x02\xbaH:r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x121\n" +
+	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12.\n" +
 	"\rreported_dice\x18\r \x03(\x05B\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\freportedDice\x12\x1b\n" +
 	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
 	"\n" +
@@ -3862,10 +4615,34 @@ const file_wayfarer_dungeon_v1_run_proto_rawDesc = "" +
 	"\x0fPromoteResponse\x120\n" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x12*\n" +
 	"\x03run\x18\x02 \x01(\v2\x18.wayfarer.dungeon.v1.RunR\x03run\x125\n" +
+	"\x06events\x18\x03 \x03(\v2\x1d.wayfarer.dungeon.v1.RunEventR\x06events\"\xce\x02\n" +
+	"\x13RunMemberAdjustment\x12^\n" +
+	"\tcharacter\x18\x01 \x01(\tB@\xe0A\x02\xbaH:r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x12,\n" +
+	"\n" +
+	"exhaustion\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x00R\n" +
+	"exhaustion\x88\x01\x01\x12]\n" +
+	"\tuses_left\x18\x03 \x03(\v26.wayfarer.dungeon.v1.RunMemberAdjustment.UsesLeftEntryB\b\xbaH\x05\x9a\x01\x02\x102R\busesLeft\x1a;\n" +
+	"\rUsesLeftEntry\x12\x10\n" +
+	"\x03key\x18\x01 \x01(\x05R\x03key\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01B\r\n" +
+	"\v_exhaustion\"\x98\x03\n" +
+	"\x10AdjustRunRequest\x12N\n" +
+	"\x04name\x18\x01 \x01(\tB:\xe0A\x02\xbaH4r220^campaigns/[a-z0-9-]{1,63}/runs/[a-z0-9-]{1,63}$R\x04name\x12%\n" +
+	"\x06reason\x18\x02 \x01(\tB\r\xe0A\x02\xbaH\ar\x05\x10\x01\x18\xf4\x03R\x06reason\x12.\n" +
+	"\vexploration\x18\x03 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00H\x00R\vexploration\x88\x01\x01\x12)\n" +
+	"\x10clear_conditions\x18\x04 \x01(\bR\x0fclearConditions\x12L\n" +
+	"\amembers\x18\x05 \x03(\v2(.wayfarer.dungeon.v1.RunMemberAdjustmentB\b\xbaH\x05\x92\x01\x02\x102R\amembers\x12\x1b\n" +
+	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
+	"\n" +
+	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestIdB\x0e\n" +
+	"\f_exploration\"\xa8\x01\n" +
+	"\x11AdjustRunResponse\x120\n" +
+	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x12*\n" +
+	"\x03run\x18\x02 \x01(\v2\x18.wayfarer.dungeon.v1.RunR\x03run\x125\n" +
 	"\x06events\x18\x03 \x03(\v2\x1d.wayfarer.dungeon.v1.RunEventR\x06events\"\xcc\x02\n" +
 	"\x11AbandonRunRequest\x12N\n" +
 	"\x04name\x18\x01 \x01(\tB:\xe0A\x02\xbaH4r220^campaigns/[a-z0-9-]{1,63}/runs/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
-	"\tcharacter\x18\x02 \x01(\tB@\xe0A\x02\xbaH:r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x121\n" +
+	"\tcharacter\x18\x02 \x01(\tB@\xbaH=\xd8\x01\x01r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x121\n" +
 	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12\x1b\n" +
 	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
 	"\n" +
@@ -3879,7 +4656,7 @@ const file_wayfarer_dungeon_v1_run_proto_rawDesc = "" +
 	"\bfrom_seq\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\afromSeq\"{\n" +
 	"\x10WatchRunResponse\x120\n" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
-	"\x06events\x18\x02 \x03(\v2\x1d.wayfarer.dungeon.v1.RunEventR\x06events\"\xc7\x06\n" +
+	"\x06events\x18\x02 \x03(\v2\x1d.wayfarer.dungeon.v1.RunEventR\x06events\"\x87\a\n" +
 	"\bRunEvent\x12A\n" +
 	"\tpreparing\x18\x01 \x01(\v2!.wayfarer.dungeon.v1.RunPreparingH\x00R\tpreparing\x12;\n" +
 	"\astarted\x18\x02 \x01(\v2\x1f.wayfarer.dungeon.v1.RunStartedH\x00R\astarted\x12N\n" +
@@ -3894,8 +4671,9 @@ const file_wayfarer_dungeon_v1_run_proto_rawDesc = "" +
 	"\x06undone\x18\n" +
 	" \x01(\v2\x1e.wayfarer.dungeon.v1.RunUndoneH\x00R\x06undone\x12L\n" +
 	"\x0fseat_given_back\x18\v \x01(\v2\".wayfarer.dungeon.v1.SeatGivenBackH\x00R\rseatGivenBack\x12;\n" +
-	"\asettled\x18\f \x01(\v2\x1f.wayfarer.dungeon.v1.RunSettledH\x00R\asettledB\a\n" +
-	"\x05event\"\x8f\x02\n" +
+	"\asettled\x18\f \x01(\v2\x1f.wayfarer.dungeon.v1.RunSettledH\x00R\asettled\x12>\n" +
+	"\badjusted\x18\r \x01(\v2 .wayfarer.dungeon.v1.RunAdjustedH\x00R\badjustedB\a\n" +
+	"\x05event\"\xe2\x02\n" +
 	"\fRunPreparing\x12\x14\n" +
 	"\x05party\x18\x01 \x01(\tR\x05party\x12\x18\n" +
 	"\adungeon\x18\x02 \x01(\tR\adungeon\x12\x1a\n" +
@@ -3909,7 +4687,10 @@ const file_wayfarer_dungeon_v1_run_proto_rawDesc = "" +
 	"overridden\x18\a \x01(\bR\n" +
 	"overridden\x12\x16\n" +
 	"\x06stream\x18\b \x01(\tR\x06stream\x12#\n" +
-	"\rreported_dice\x18\t \x03(\x05R\freportedDice\"\xf3\x01\n" +
+	"\rreported_dice\x18\t \x03(\x05R\freportedDice\x129\n" +
+	"\x06staged\x18\n" +
+	" \x03(\v2!.wayfarer.dungeon.v1.StagedMemberR\x06staged\x12\x16\n" +
+	"\x06reason\x18\v \x01(\tR\x06reason\"\xf3\x01\n" +
 	"\n" +
 	"RunStarted\x121\n" +
 	"\aruleset\x18\x01 \x01(\v2\x17.google.protobuf.StructR\aruleset\x12@\n" +
@@ -4003,18 +4784,25 @@ const file_wayfarer_dungeon_v1_run_proto_rawDesc = "" +
 	"\rSeatGivenBack\x12\x1c\n" +
 	"\tcharacter\x18\x01 \x01(\tR\tcharacter\"\f\n" +
 	"\n" +
-	"RunSettled2\xb4\n" +
-	"\n" +
+	"RunSettled\"\xcb\x01\n" +
+	"\vRunAdjusted\x12\x16\n" +
+	"\x06reason\x18\x01 \x01(\tR\x06reason\x12%\n" +
+	"\vexploration\x18\x02 \x01(\x05H\x00R\vexploration\x88\x01\x01\x12)\n" +
+	"\x10clear_conditions\x18\x03 \x01(\bR\x0fclearConditions\x12B\n" +
+	"\amembers\x18\x04 \x03(\v2(.wayfarer.dungeon.v1.RunMemberAdjustmentR\amembersB\x0e\n" +
+	"\f_exploration2\xcc\f\n" +
 	"\n" +
 	"RunService\x12\x81\x01\n" +
-	"\bStartRun\x12$.wayfarer.dungeon.v1.StartRunRequest\x1a%.wayfarer.dungeon.v1.StartRunResponse\"(\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/{parent=campaigns/*}/runs\x12}\n" +
+	"\bStartRun\x12$.wayfarer.dungeon.v1.StartRunRequest\x1a%.wayfarer.dungeon.v1.StartRunResponse\"(\x82\xd3\xe4\x93\x02\":\x01*\"\x1d/v1/{parent=campaigns/*}/runs\x12\x87\x01\n" +
+	"\bStageRun\x12$.wayfarer.dungeon.v1.StageRunRequest\x1a%.wayfarer.dungeon.v1.StageRunResponse\".\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/{parent=campaigns/*}/runs:stage\x12}\n" +
 	"\x06GetRun\x12\".wayfarer.dungeon.v1.GetRunRequest\x1a#.wayfarer.dungeon.v1.GetRunResponse\"*\x82\xd3\xe4\x93\x02$b\x03run\x12\x1d/v1/{name=campaigns/*/runs/*}\x12~\n" +
 	"\bListRuns\x12$.wayfarer.dungeon.v1.ListRunsRequest\x1a%.wayfarer.dungeon.v1.ListRunsResponse\"%\x82\xd3\xe4\x93\x02\x1f\x12\x1d/v1/{parent=campaigns/*}/runs\x12z\n" +
 	"\x04Draw\x12 .wayfarer.dungeon.v1.DrawRequest\x1a!.wayfarer.dungeon.v1.DrawResponse\"-\x82\xd3\xe4\x93\x02':\x01*\"\"/v1/{name=campaigns/*/runs/*}:draw\x12v\n" +
 	"\x03Act\x12\x1f.wayfarer.dungeon.v1.ActRequest\x1a .wayfarer.dungeon.v1.ActResponse\",\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/{name=campaigns/*/runs/*}:act\x12\x8a\x01\n" +
 	"\bComplete\x12$.wayfarer.dungeon.v1.CompleteRequest\x1a%.wayfarer.dungeon.v1.CompleteResponse\"1\x82\xd3\xe4\x93\x02+:\x01*\"&/v1/{name=campaigns/*/runs/*}:complete\x12~\n" +
 	"\x05Leave\x12!.wayfarer.dungeon.v1.LeaveRequest\x1a\".wayfarer.dungeon.v1.LeaveResponse\".\x82\xd3\xe4\x93\x02(:\x01*\"#/v1/{name=campaigns/*/runs/*}:leave\x12\x86\x01\n" +
-	"\aPromote\x12#.wayfarer.dungeon.v1.PromoteRequest\x1a$.wayfarer.dungeon.v1.PromoteResponse\"0\x82\xd3\xe4\x93\x02*:\x01*\"%/v1/{name=campaigns/*/runs/*}:promote\x12\x8f\x01\n" +
+	"\aPromote\x12#.wayfarer.dungeon.v1.PromoteRequest\x1a$.wayfarer.dungeon.v1.PromoteResponse\"0\x82\xd3\xe4\x93\x02*:\x01*\"%/v1/{name=campaigns/*/runs/*}:promote\x12\x8b\x01\n" +
+	"\tAdjustRun\x12%.wayfarer.dungeon.v1.AdjustRunRequest\x1a&.wayfarer.dungeon.v1.AdjustRunResponse\"/\x82\xd3\xe4\x93\x02):\x01*\"$/v1/{name=campaigns/*/runs/*}:adjust\x12\x8f\x01\n" +
 	"\n" +
 	"AbandonRun\x12&.wayfarer.dungeon.v1.AbandonRunRequest\x1a'.wayfarer.dungeon.v1.AbandonRunResponse\"0\x82\xd3\xe4\x93\x02*:\x01*\"%/v1/{name=campaigns/*/runs/*}:abandon\x12\x86\x01\n" +
 	"\bWatchRun\x12$.wayfarer.dungeon.v1.WatchRunRequest\x1a%.wayfarer.dungeon.v1.WatchRunResponse\"+\x82\xd3\xe4\x93\x02%\x12#/v1/{name=campaigns/*/runs/*}:watch0\x01BFZDgithub.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1;dungeonv1b\x06proto3"
@@ -4032,7 +4820,7 @@ func file_wayfarer_dungeon_v1_run_proto_rawDescGZIP() []byte {
 }
 
 var file_wayfarer_dungeon_v1_run_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_wayfarer_dungeon_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 46)
+var file_wayfarer_dungeon_v1_run_proto_msgTypes = make([]protoimpl.MessageInfo, 55)
 var file_wayfarer_dungeon_v1_run_proto_goTypes = []any{
 	(Run_Phase)(0),                // 0: wayfarer.dungeon.v1.Run.Phase
 	(*Run)(nil),                   // 1: wayfarer.dungeon.v1.Run
@@ -4044,133 +4832,159 @@ var file_wayfarer_dungeon_v1_run_proto_goTypes = []any{
 	(*Action)(nil),                // 7: wayfarer.dungeon.v1.Action
 	(*StartRunRequest)(nil),       // 8: wayfarer.dungeon.v1.StartRunRequest
 	(*StartRunResponse)(nil),      // 9: wayfarer.dungeon.v1.StartRunResponse
-	(*GetRunRequest)(nil),         // 10: wayfarer.dungeon.v1.GetRunRequest
-	(*GetRunResponse)(nil),        // 11: wayfarer.dungeon.v1.GetRunResponse
-	(*ListRunsRequest)(nil),       // 12: wayfarer.dungeon.v1.ListRunsRequest
-	(*ListRunsResponse)(nil),      // 13: wayfarer.dungeon.v1.ListRunsResponse
-	(*DrawRequest)(nil),           // 14: wayfarer.dungeon.v1.DrawRequest
-	(*DrawResponse)(nil),          // 15: wayfarer.dungeon.v1.DrawResponse
-	(*ActRequest)(nil),            // 16: wayfarer.dungeon.v1.ActRequest
-	(*ActResponse)(nil),           // 17: wayfarer.dungeon.v1.ActResponse
-	(*CompleteRequest)(nil),       // 18: wayfarer.dungeon.v1.CompleteRequest
-	(*CompleteResponse)(nil),      // 19: wayfarer.dungeon.v1.CompleteResponse
-	(*LeaveRequest)(nil),          // 20: wayfarer.dungeon.v1.LeaveRequest
-	(*LeaveResponse)(nil),         // 21: wayfarer.dungeon.v1.LeaveResponse
-	(*PromoteRequest)(nil),        // 22: wayfarer.dungeon.v1.PromoteRequest
-	(*PromoteResponse)(nil),       // 23: wayfarer.dungeon.v1.PromoteResponse
-	(*AbandonRunRequest)(nil),     // 24: wayfarer.dungeon.v1.AbandonRunRequest
-	(*AbandonRunResponse)(nil),    // 25: wayfarer.dungeon.v1.AbandonRunResponse
-	(*WatchRunRequest)(nil),       // 26: wayfarer.dungeon.v1.WatchRunRequest
-	(*WatchRunResponse)(nil),      // 27: wayfarer.dungeon.v1.WatchRunResponse
-	(*RunEvent)(nil),              // 28: wayfarer.dungeon.v1.RunEvent
-	(*RunPreparing)(nil),          // 29: wayfarer.dungeon.v1.RunPreparing
-	(*RunStarted)(nil),            // 30: wayfarer.dungeon.v1.RunStarted
-	(*ChallengeDrawn)(nil),        // 31: wayfarer.dungeon.v1.ChallengeDrawn
-	(*ConditionState)(nil),        // 32: wayfarer.dungeon.v1.ConditionState
-	(*EffectState)(nil),           // 33: wayfarer.dungeon.v1.EffectState
-	(*MemberActed)(nil),           // 34: wayfarer.dungeon.v1.MemberActed
-	(*RoundCompleted)(nil),        // 35: wayfarer.dungeon.v1.RoundCompleted
-	(*MemberResult)(nil),          // 36: wayfarer.dungeon.v1.MemberResult
-	(*MemberLeft)(nil),            // 37: wayfarer.dungeon.v1.MemberLeft
-	(*LeaderPromoted)(nil),        // 38: wayfarer.dungeon.v1.LeaderPromoted
-	(*RunEnded)(nil),              // 39: wayfarer.dungeon.v1.RunEnded
-	(*RunUndoing)(nil),            // 40: wayfarer.dungeon.v1.RunUndoing
-	(*RunUndone)(nil),             // 41: wayfarer.dungeon.v1.RunUndone
-	(*SeatGivenBack)(nil),         // 42: wayfarer.dungeon.v1.SeatGivenBack
-	(*RunSettled)(nil),            // 43: wayfarer.dungeon.v1.RunSettled
-	nil,                           // 44: wayfarer.dungeon.v1.ConditionState.OwedEntry
-	nil,                           // 45: wayfarer.dungeon.v1.EffectState.OwedEntry
-	nil,                           // 46: wayfarer.dungeon.v1.RunUndoing.MetadataEntry
-	(*timestamppb.Timestamp)(nil), // 47: google.protobuf.Timestamp
-	(*v1.Record)(nil),             // 48: wayfarer.type.v1.Record
-	(*structpb.Struct)(nil),       // 49: google.protobuf.Struct
-	(*DungeonDefinition)(nil),     // 50: wayfarer.dungeon.v1.DungeonDefinition
-	(*Card)(nil),                  // 51: wayfarer.dungeon.v1.Card
+	(*StagedMember)(nil),          // 10: wayfarer.dungeon.v1.StagedMember
+	(*StagedTool)(nil),            // 11: wayfarer.dungeon.v1.StagedTool
+	(*StageRunRequest)(nil),       // 12: wayfarer.dungeon.v1.StageRunRequest
+	(*StageRunResponse)(nil),      // 13: wayfarer.dungeon.v1.StageRunResponse
+	(*GetRunRequest)(nil),         // 14: wayfarer.dungeon.v1.GetRunRequest
+	(*GetRunResponse)(nil),        // 15: wayfarer.dungeon.v1.GetRunResponse
+	(*ListRunsRequest)(nil),       // 16: wayfarer.dungeon.v1.ListRunsRequest
+	(*ListRunsResponse)(nil),      // 17: wayfarer.dungeon.v1.ListRunsResponse
+	(*DrawRequest)(nil),           // 18: wayfarer.dungeon.v1.DrawRequest
+	(*DrawResponse)(nil),          // 19: wayfarer.dungeon.v1.DrawResponse
+	(*ActRequest)(nil),            // 20: wayfarer.dungeon.v1.ActRequest
+	(*ActResponse)(nil),           // 21: wayfarer.dungeon.v1.ActResponse
+	(*CompleteRequest)(nil),       // 22: wayfarer.dungeon.v1.CompleteRequest
+	(*CompleteResponse)(nil),      // 23: wayfarer.dungeon.v1.CompleteResponse
+	(*LeaveRequest)(nil),          // 24: wayfarer.dungeon.v1.LeaveRequest
+	(*LeaveResponse)(nil),         // 25: wayfarer.dungeon.v1.LeaveResponse
+	(*PromoteRequest)(nil),        // 26: wayfarer.dungeon.v1.PromoteRequest
+	(*PromoteResponse)(nil),       // 27: wayfarer.dungeon.v1.PromoteResponse
+	(*RunMemberAdjustment)(nil),   // 28: wayfarer.dungeon.v1.RunMemberAdjustment
+	(*AdjustRunRequest)(nil),      // 29: wayfarer.dungeon.v1.AdjustRunRequest
+	(*AdjustRunResponse)(nil),     // 30: wayfarer.dungeon.v1.AdjustRunResponse
+	(*AbandonRunRequest)(nil),     // 31: wayfarer.dungeon.v1.AbandonRunRequest
+	(*AbandonRunResponse)(nil),    // 32: wayfarer.dungeon.v1.AbandonRunResponse
+	(*WatchRunRequest)(nil),       // 33: wayfarer.dungeon.v1.WatchRunRequest
+	(*WatchRunResponse)(nil),      // 34: wayfarer.dungeon.v1.WatchRunResponse
+	(*RunEvent)(nil),              // 35: wayfarer.dungeon.v1.RunEvent
+	(*RunPreparing)(nil),          // 36: wayfarer.dungeon.v1.RunPreparing
+	(*RunStarted)(nil),            // 37: wayfarer.dungeon.v1.RunStarted
+	(*ChallengeDrawn)(nil),        // 38: wayfarer.dungeon.v1.ChallengeDrawn
+	(*ConditionState)(nil),        // 39: wayfarer.dungeon.v1.ConditionState
+	(*EffectState)(nil),           // 40: wayfarer.dungeon.v1.EffectState
+	(*MemberActed)(nil),           // 41: wayfarer.dungeon.v1.MemberActed
+	(*RoundCompleted)(nil),        // 42: wayfarer.dungeon.v1.RoundCompleted
+	(*MemberResult)(nil),          // 43: wayfarer.dungeon.v1.MemberResult
+	(*MemberLeft)(nil),            // 44: wayfarer.dungeon.v1.MemberLeft
+	(*LeaderPromoted)(nil),        // 45: wayfarer.dungeon.v1.LeaderPromoted
+	(*RunEnded)(nil),              // 46: wayfarer.dungeon.v1.RunEnded
+	(*RunUndoing)(nil),            // 47: wayfarer.dungeon.v1.RunUndoing
+	(*RunUndone)(nil),             // 48: wayfarer.dungeon.v1.RunUndone
+	(*SeatGivenBack)(nil),         // 49: wayfarer.dungeon.v1.SeatGivenBack
+	(*RunSettled)(nil),            // 50: wayfarer.dungeon.v1.RunSettled
+	(*RunAdjusted)(nil),           // 51: wayfarer.dungeon.v1.RunAdjusted
+	nil,                           // 52: wayfarer.dungeon.v1.RunMemberAdjustment.UsesLeftEntry
+	nil,                           // 53: wayfarer.dungeon.v1.ConditionState.OwedEntry
+	nil,                           // 54: wayfarer.dungeon.v1.EffectState.OwedEntry
+	nil,                           // 55: wayfarer.dungeon.v1.RunUndoing.MetadataEntry
+	(*timestamppb.Timestamp)(nil), // 56: google.protobuf.Timestamp
+	(*v1.Record)(nil),             // 57: wayfarer.type.v1.Record
+	(*structpb.Struct)(nil),       // 58: google.protobuf.Struct
+	(*DungeonDefinition)(nil),     // 59: wayfarer.dungeon.v1.DungeonDefinition
+	(*Card)(nil),                  // 60: wayfarer.dungeon.v1.Card
 }
 var file_wayfarer_dungeon_v1_run_proto_depIdxs = []int32{
 	0,  // 0: wayfarer.dungeon.v1.Run.phase:type_name -> wayfarer.dungeon.v1.Run.Phase
 	5,  // 1: wayfarer.dungeon.v1.Run.members:type_name -> wayfarer.dungeon.v1.Member
-	47, // 2: wayfarer.dungeon.v1.Run.create_time:type_name -> google.protobuf.Timestamp
+	56, // 2: wayfarer.dungeon.v1.Run.create_time:type_name -> google.protobuf.Timestamp
 	2,  // 3: wayfarer.dungeon.v1.Run.challenge:type_name -> wayfarer.dungeon.v1.Challenge
 	3,  // 4: wayfarer.dungeon.v1.Run.conditions:type_name -> wayfarer.dungeon.v1.Condition
 	4,  // 5: wayfarer.dungeon.v1.Run.effects:type_name -> wayfarer.dungeon.v1.Effect
 	7,  // 6: wayfarer.dungeon.v1.Member.action:type_name -> wayfarer.dungeon.v1.Action
 	6,  // 7: wayfarer.dungeon.v1.Member.tools:type_name -> wayfarer.dungeon.v1.RunTool
-	48, // 8: wayfarer.dungeon.v1.StartRunResponse.record:type_name -> wayfarer.type.v1.Record
+	57, // 8: wayfarer.dungeon.v1.StartRunResponse.record:type_name -> wayfarer.type.v1.Record
 	1,  // 9: wayfarer.dungeon.v1.StartRunResponse.run:type_name -> wayfarer.dungeon.v1.Run
-	28, // 10: wayfarer.dungeon.v1.StartRunResponse.events:type_name -> wayfarer.dungeon.v1.RunEvent
-	1,  // 11: wayfarer.dungeon.v1.GetRunResponse.run:type_name -> wayfarer.dungeon.v1.Run
-	1,  // 12: wayfarer.dungeon.v1.ListRunsResponse.runs:type_name -> wayfarer.dungeon.v1.Run
-	48, // 13: wayfarer.dungeon.v1.DrawResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 14: wayfarer.dungeon.v1.DrawResponse.run:type_name -> wayfarer.dungeon.v1.Run
-	28, // 15: wayfarer.dungeon.v1.DrawResponse.events:type_name -> wayfarer.dungeon.v1.RunEvent
-	7,  // 16: wayfarer.dungeon.v1.ActRequest.action:type_name -> wayfarer.dungeon.v1.Action
-	48, // 17: wayfarer.dungeon.v1.ActResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 18: wayfarer.dungeon.v1.ActResponse.run:type_name -> wayfarer.dungeon.v1.Run
-	28, // 19: wayfarer.dungeon.v1.ActResponse.events:type_name -> wayfarer.dungeon.v1.RunEvent
-	48, // 20: wayfarer.dungeon.v1.CompleteResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 21: wayfarer.dungeon.v1.CompleteResponse.run:type_name -> wayfarer.dungeon.v1.Run
-	28, // 22: wayfarer.dungeon.v1.CompleteResponse.events:type_name -> wayfarer.dungeon.v1.RunEvent
-	48, // 23: wayfarer.dungeon.v1.LeaveResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 24: wayfarer.dungeon.v1.LeaveResponse.run:type_name -> wayfarer.dungeon.v1.Run
-	28, // 25: wayfarer.dungeon.v1.LeaveResponse.events:type_name -> wayfarer.dungeon.v1.RunEvent
-	48, // 26: wayfarer.dungeon.v1.PromoteResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 27: wayfarer.dungeon.v1.PromoteResponse.run:type_name -> wayfarer.dungeon.v1.Run
-	28, // 28: wayfarer.dungeon.v1.PromoteResponse.events:type_name -> wayfarer.dungeon.v1.RunEvent
-	48, // 29: wayfarer.dungeon.v1.AbandonRunResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 30: wayfarer.dungeon.v1.AbandonRunResponse.run:type_name -> wayfarer.dungeon.v1.Run
-	28, // 31: wayfarer.dungeon.v1.AbandonRunResponse.events:type_name -> wayfarer.dungeon.v1.RunEvent
-	48, // 32: wayfarer.dungeon.v1.WatchRunResponse.record:type_name -> wayfarer.type.v1.Record
-	28, // 33: wayfarer.dungeon.v1.WatchRunResponse.events:type_name -> wayfarer.dungeon.v1.RunEvent
-	29, // 34: wayfarer.dungeon.v1.RunEvent.preparing:type_name -> wayfarer.dungeon.v1.RunPreparing
-	30, // 35: wayfarer.dungeon.v1.RunEvent.started:type_name -> wayfarer.dungeon.v1.RunStarted
-	31, // 36: wayfarer.dungeon.v1.RunEvent.challenge_drawn:type_name -> wayfarer.dungeon.v1.ChallengeDrawn
-	34, // 37: wayfarer.dungeon.v1.RunEvent.member_acted:type_name -> wayfarer.dungeon.v1.MemberActed
-	35, // 38: wayfarer.dungeon.v1.RunEvent.round_completed:type_name -> wayfarer.dungeon.v1.RoundCompleted
-	37, // 39: wayfarer.dungeon.v1.RunEvent.member_left:type_name -> wayfarer.dungeon.v1.MemberLeft
-	38, // 40: wayfarer.dungeon.v1.RunEvent.leader_promoted:type_name -> wayfarer.dungeon.v1.LeaderPromoted
-	39, // 41: wayfarer.dungeon.v1.RunEvent.ended:type_name -> wayfarer.dungeon.v1.RunEnded
-	40, // 42: wayfarer.dungeon.v1.RunEvent.undoing:type_name -> wayfarer.dungeon.v1.RunUndoing
-	41, // 43: wayfarer.dungeon.v1.RunEvent.undone:type_name -> wayfarer.dungeon.v1.RunUndone
-	42, // 44: wayfarer.dungeon.v1.RunEvent.seat_given_back:type_name -> wayfarer.dungeon.v1.SeatGivenBack
-	43, // 45: wayfarer.dungeon.v1.RunEvent.settled:type_name -> wayfarer.dungeon.v1.RunSettled
-	49, // 46: wayfarer.dungeon.v1.RunStarted.ruleset:type_name -> google.protobuf.Struct
-	50, // 47: wayfarer.dungeon.v1.RunStarted.dungeon:type_name -> wayfarer.dungeon.v1.DungeonDefinition
-	5,  // 48: wayfarer.dungeon.v1.RunStarted.members:type_name -> wayfarer.dungeon.v1.Member
-	51, // 49: wayfarer.dungeon.v1.ChallengeDrawn.card:type_name -> wayfarer.dungeon.v1.Card
-	32, // 50: wayfarer.dungeon.v1.ChallengeDrawn.conditions:type_name -> wayfarer.dungeon.v1.ConditionState
-	44, // 51: wayfarer.dungeon.v1.ConditionState.owed:type_name -> wayfarer.dungeon.v1.ConditionState.OwedEntry
-	45, // 52: wayfarer.dungeon.v1.EffectState.owed:type_name -> wayfarer.dungeon.v1.EffectState.OwedEntry
-	7,  // 53: wayfarer.dungeon.v1.MemberActed.action:type_name -> wayfarer.dungeon.v1.Action
-	33, // 54: wayfarer.dungeon.v1.MemberActed.effects:type_name -> wayfarer.dungeon.v1.EffectState
-	36, // 55: wayfarer.dungeon.v1.RoundCompleted.results:type_name -> wayfarer.dungeon.v1.MemberResult
-	33, // 56: wayfarer.dungeon.v1.RoundCompleted.effects:type_name -> wayfarer.dungeon.v1.EffectState
-	46, // 57: wayfarer.dungeon.v1.RunUndoing.metadata:type_name -> wayfarer.dungeon.v1.RunUndoing.MetadataEntry
-	8,  // 58: wayfarer.dungeon.v1.RunService.StartRun:input_type -> wayfarer.dungeon.v1.StartRunRequest
-	10, // 59: wayfarer.dungeon.v1.RunService.GetRun:input_type -> wayfarer.dungeon.v1.GetRunRequest
-	12, // 60: wayfarer.dungeon.v1.RunService.ListRuns:input_type -> wayfarer.dungeon.v1.ListRunsRequest
-	14, // 61: wayfarer.dungeon.v1.RunService.Draw:input_type -> wayfarer.dungeon.v1.DrawRequest
-	16, // 62: wayfarer.dungeon.v1.RunService.Act:input_type -> wayfarer.dungeon.v1.ActRequest
-	18, // 63: wayfarer.dungeon.v1.RunService.Complete:input_type -> wayfarer.dungeon.v1.CompleteRequest
-	20, // 64: wayfarer.dungeon.v1.RunService.Leave:input_type -> wayfarer.dungeon.v1.LeaveRequest
-	22, // 65: wayfarer.dungeon.v1.RunService.Promote:input_type -> wayfarer.dungeon.v1.PromoteRequest
-	24, // 66: wayfarer.dungeon.v1.RunService.AbandonRun:input_type -> wayfarer.dungeon.v1.AbandonRunRequest
-	26, // 67: wayfarer.dungeon.v1.RunService.WatchRun:input_type -> wayfarer.dungeon.v1.WatchRunRequest
-	9,  // 68: wayfarer.dungeon.v1.RunService.StartRun:output_type -> wayfarer.dungeon.v1.StartRunResponse
-	11, // 69: wayfarer.dungeon.v1.RunService.GetRun:output_type -> wayfarer.dungeon.v1.GetRunResponse
-	13, // 70: wayfarer.dungeon.v1.RunService.ListRuns:output_type -> wayfarer.dungeon.v1.ListRunsResponse
-	15, // 71: wayfarer.dungeon.v1.RunService.Draw:output_type -> wayfarer.dungeon.v1.DrawResponse
-	17, // 72: wayfarer.dungeon.v1.RunService.Act:output_type -> wayfarer.dungeon.v1.ActResponse
-	19, // 73: wayfarer.dungeon.v1.RunService.Complete:output_type -> wayfarer.dungeon.v1.CompleteResponse
-	21, // 74: wayfarer.dungeon.v1.RunService.Leave:output_type -> wayfarer.dungeon.v1.LeaveResponse
-	23, // 75: wayfarer.dungeon.v1.RunService.Promote:output_type -> wayfarer.dungeon.v1.PromoteResponse
-	25, // 76: wayfarer.dungeon.v1.RunService.AbandonRun:output_type -> wayfarer.dungeon.v1.AbandonRunResponse
-	27, // 77: wayfarer.dungeon.v1.RunService.WatchRun:output_type -> wayfarer.dungeon.v1.WatchRunResponse
-	68, // [68:78] is the sub-list for method output_type
-	58, // [58:68] is the sub-list for method input_type
-	58, // [58:58] is the sub-list for extension type_name
-	58, // [58:58] is the sub-list for extension extendee
-	0,  // [0:58] is the sub-list for field type_name
+	35, // 10: wayfarer.dungeon.v1.StartRunResponse.events:type_name -> wayfarer.dungeon.v1.RunEvent
+	11, // 11: wayfarer.dungeon.v1.StagedMember.tools:type_name -> wayfarer.dungeon.v1.StagedTool
+	10, // 12: wayfarer.dungeon.v1.StageRunRequest.members:type_name -> wayfarer.dungeon.v1.StagedMember
+	57, // 13: wayfarer.dungeon.v1.StageRunResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 14: wayfarer.dungeon.v1.StageRunResponse.run:type_name -> wayfarer.dungeon.v1.Run
+	35, // 15: wayfarer.dungeon.v1.StageRunResponse.events:type_name -> wayfarer.dungeon.v1.RunEvent
+	1,  // 16: wayfarer.dungeon.v1.GetRunResponse.run:type_name -> wayfarer.dungeon.v1.Run
+	1,  // 17: wayfarer.dungeon.v1.ListRunsResponse.runs:type_name -> wayfarer.dungeon.v1.Run
+	57, // 18: wayfarer.dungeon.v1.DrawResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 19: wayfarer.dungeon.v1.DrawResponse.run:type_name -> wayfarer.dungeon.v1.Run
+	35, // 20: wayfarer.dungeon.v1.DrawResponse.events:type_name -> wayfarer.dungeon.v1.RunEvent
+	7,  // 21: wayfarer.dungeon.v1.ActRequest.action:type_name -> wayfarer.dungeon.v1.Action
+	57, // 22: wayfarer.dungeon.v1.ActResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 23: wayfarer.dungeon.v1.ActResponse.run:type_name -> wayfarer.dungeon.v1.Run
+	35, // 24: wayfarer.dungeon.v1.ActResponse.events:type_name -> wayfarer.dungeon.v1.RunEvent
+	57, // 25: wayfarer.dungeon.v1.CompleteResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 26: wayfarer.dungeon.v1.CompleteResponse.run:type_name -> wayfarer.dungeon.v1.Run
+	35, // 27: wayfarer.dungeon.v1.CompleteResponse.events:type_name -> wayfarer.dungeon.v1.RunEvent
+	57, // 28: wayfarer.dungeon.v1.LeaveResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 29: wayfarer.dungeon.v1.LeaveResponse.run:type_name -> wayfarer.dungeon.v1.Run
+	35, // 30: wayfarer.dungeon.v1.LeaveResponse.events:type_name -> wayfarer.dungeon.v1.RunEvent
+	57, // 31: wayfarer.dungeon.v1.PromoteResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 32: wayfarer.dungeon.v1.PromoteResponse.run:type_name -> wayfarer.dungeon.v1.Run
+	35, // 33: wayfarer.dungeon.v1.PromoteResponse.events:type_name -> wayfarer.dungeon.v1.RunEvent
+	52, // 34: wayfarer.dungeon.v1.RunMemberAdjustment.uses_left:type_name -> wayfarer.dungeon.v1.RunMemberAdjustment.UsesLeftEntry
+	28, // 35: wayfarer.dungeon.v1.AdjustRunRequest.members:type_name -> wayfarer.dungeon.v1.RunMemberAdjustment
+	57, // 36: wayfarer.dungeon.v1.AdjustRunResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 37: wayfarer.dungeon.v1.AdjustRunResponse.run:type_name -> wayfarer.dungeon.v1.Run
+	35, // 38: wayfarer.dungeon.v1.AdjustRunResponse.events:type_name -> wayfarer.dungeon.v1.RunEvent
+	57, // 39: wayfarer.dungeon.v1.AbandonRunResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 40: wayfarer.dungeon.v1.AbandonRunResponse.run:type_name -> wayfarer.dungeon.v1.Run
+	35, // 41: wayfarer.dungeon.v1.AbandonRunResponse.events:type_name -> wayfarer.dungeon.v1.RunEvent
+	57, // 42: wayfarer.dungeon.v1.WatchRunResponse.record:type_name -> wayfarer.type.v1.Record
+	35, // 43: wayfarer.dungeon.v1.WatchRunResponse.events:type_name -> wayfarer.dungeon.v1.RunEvent
+	36, // 44: wayfarer.dungeon.v1.RunEvent.preparing:type_name -> wayfarer.dungeon.v1.RunPreparing
+	37, // 45: wayfarer.dungeon.v1.RunEvent.started:type_name -> wayfarer.dungeon.v1.RunStarted
+	38, // 46: wayfarer.dungeon.v1.RunEvent.challenge_drawn:type_name -> wayfarer.dungeon.v1.ChallengeDrawn
+	41, // 47: wayfarer.dungeon.v1.RunEvent.member_acted:type_name -> wayfarer.dungeon.v1.MemberActed
+	42, // 48: wayfarer.dungeon.v1.RunEvent.round_completed:type_name -> wayfarer.dungeon.v1.RoundCompleted
+	44, // 49: wayfarer.dungeon.v1.RunEvent.member_left:type_name -> wayfarer.dungeon.v1.MemberLeft
+	45, // 50: wayfarer.dungeon.v1.RunEvent.leader_promoted:type_name -> wayfarer.dungeon.v1.LeaderPromoted
+	46, // 51: wayfarer.dungeon.v1.RunEvent.ended:type_name -> wayfarer.dungeon.v1.RunEnded
+	47, // 52: wayfarer.dungeon.v1.RunEvent.undoing:type_name -> wayfarer.dungeon.v1.RunUndoing
+	48, // 53: wayfarer.dungeon.v1.RunEvent.undone:type_name -> wayfarer.dungeon.v1.RunUndone
+	49, // 54: wayfarer.dungeon.v1.RunEvent.seat_given_back:type_name -> wayfarer.dungeon.v1.SeatGivenBack
+	50, // 55: wayfarer.dungeon.v1.RunEvent.settled:type_name -> wayfarer.dungeon.v1.RunSettled
+	51, // 56: wayfarer.dungeon.v1.RunEvent.adjusted:type_name -> wayfarer.dungeon.v1.RunAdjusted
+	10, // 57: wayfarer.dungeon.v1.RunPreparing.staged:type_name -> wayfarer.dungeon.v1.StagedMember
+	58, // 58: wayfarer.dungeon.v1.RunStarted.ruleset:type_name -> google.protobuf.Struct
+	59, // 59: wayfarer.dungeon.v1.RunStarted.dungeon:type_name -> wayfarer.dungeon.v1.DungeonDefinition
+	5,  // 60: wayfarer.dungeon.v1.RunStarted.members:type_name -> wayfarer.dungeon.v1.Member
+	60, // 61: wayfarer.dungeon.v1.ChallengeDrawn.card:type_name -> wayfarer.dungeon.v1.Card
+	39, // 62: wayfarer.dungeon.v1.ChallengeDrawn.conditions:type_name -> wayfarer.dungeon.v1.ConditionState
+	53, // 63: wayfarer.dungeon.v1.ConditionState.owed:type_name -> wayfarer.dungeon.v1.ConditionState.OwedEntry
+	54, // 64: wayfarer.dungeon.v1.EffectState.owed:type_name -> wayfarer.dungeon.v1.EffectState.OwedEntry
+	7,  // 65: wayfarer.dungeon.v1.MemberActed.action:type_name -> wayfarer.dungeon.v1.Action
+	40, // 66: wayfarer.dungeon.v1.MemberActed.effects:type_name -> wayfarer.dungeon.v1.EffectState
+	43, // 67: wayfarer.dungeon.v1.RoundCompleted.results:type_name -> wayfarer.dungeon.v1.MemberResult
+	40, // 68: wayfarer.dungeon.v1.RoundCompleted.effects:type_name -> wayfarer.dungeon.v1.EffectState
+	55, // 69: wayfarer.dungeon.v1.RunUndoing.metadata:type_name -> wayfarer.dungeon.v1.RunUndoing.MetadataEntry
+	28, // 70: wayfarer.dungeon.v1.RunAdjusted.members:type_name -> wayfarer.dungeon.v1.RunMemberAdjustment
+	8,  // 71: wayfarer.dungeon.v1.RunService.StartRun:input_type -> wayfarer.dungeon.v1.StartRunRequest
+	12, // 72: wayfarer.dungeon.v1.RunService.StageRun:input_type -> wayfarer.dungeon.v1.StageRunRequest
+	14, // 73: wayfarer.dungeon.v1.RunService.GetRun:input_type -> wayfarer.dungeon.v1.GetRunRequest
+	16, // 74: wayfarer.dungeon.v1.RunService.ListRuns:input_type -> wayfarer.dungeon.v1.ListRunsRequest
+	18, // 75: wayfarer.dungeon.v1.RunService.Draw:input_type -> wayfarer.dungeon.v1.DrawRequest
+	20, // 76: wayfarer.dungeon.v1.RunService.Act:input_type -> wayfarer.dungeon.v1.ActRequest
+	22, // 77: wayfarer.dungeon.v1.RunService.Complete:input_type -> wayfarer.dungeon.v1.CompleteRequest
+	24, // 78: wayfarer.dungeon.v1.RunService.Leave:input_type -> wayfarer.dungeon.v1.LeaveRequest
+	26, // 79: wayfarer.dungeon.v1.RunService.Promote:input_type -> wayfarer.dungeon.v1.PromoteRequest
+	29, // 80: wayfarer.dungeon.v1.RunService.AdjustRun:input_type -> wayfarer.dungeon.v1.AdjustRunRequest
+	31, // 81: wayfarer.dungeon.v1.RunService.AbandonRun:input_type -> wayfarer.dungeon.v1.AbandonRunRequest
+	33, // 82: wayfarer.dungeon.v1.RunService.WatchRun:input_type -> wayfarer.dungeon.v1.WatchRunRequest
+	9,  // 83: wayfarer.dungeon.v1.RunService.StartRun:output_type -> wayfarer.dungeon.v1.StartRunResponse
+	13, // 84: wayfarer.dungeon.v1.RunService.StageRun:output_type -> wayfarer.dungeon.v1.StageRunResponse
+	15, // 85: wayfarer.dungeon.v1.RunService.GetRun:output_type -> wayfarer.dungeon.v1.GetRunResponse
+	17, // 86: wayfarer.dungeon.v1.RunService.ListRuns:output_type -> wayfarer.dungeon.v1.ListRunsResponse
+	19, // 87: wayfarer.dungeon.v1.RunService.Draw:output_type -> wayfarer.dungeon.v1.DrawResponse
+	21, // 88: wayfarer.dungeon.v1.RunService.Act:output_type -> wayfarer.dungeon.v1.ActResponse
+	23, // 89: wayfarer.dungeon.v1.RunService.Complete:output_type -> wayfarer.dungeon.v1.CompleteResponse
+	25, // 90: wayfarer.dungeon.v1.RunService.Leave:output_type -> wayfarer.dungeon.v1.LeaveResponse
+	27, // 91: wayfarer.dungeon.v1.RunService.Promote:output_type -> wayfarer.dungeon.v1.PromoteResponse
+	30, // 92: wayfarer.dungeon.v1.RunService.AdjustRun:output_type -> wayfarer.dungeon.v1.AdjustRunResponse
+	32, // 93: wayfarer.dungeon.v1.RunService.AbandonRun:output_type -> wayfarer.dungeon.v1.AbandonRunResponse
+	34, // 94: wayfarer.dungeon.v1.RunService.WatchRun:output_type -> wayfarer.dungeon.v1.WatchRunResponse
+	83, // [83:95] is the sub-list for method output_type
+	71, // [71:83] is the sub-list for method input_type
+	71, // [71:71] is the sub-list for extension type_name
+	71, // [71:71] is the sub-list for extension extendee
+	0,  // [0:71] is the sub-list for field type_name
 }
 
 func init() { file_wayfarer_dungeon_v1_run_proto_init() }
@@ -4186,7 +5000,9 @@ func file_wayfarer_dungeon_v1_run_proto_init() {
 		(*Action_Basic)(nil),
 		(*Action_Tool)(nil),
 	}
-	file_wayfarer_dungeon_v1_run_proto_msgTypes[27].OneofWrappers = []any{
+	file_wayfarer_dungeon_v1_run_proto_msgTypes[27].OneofWrappers = []any{}
+	file_wayfarer_dungeon_v1_run_proto_msgTypes[28].OneofWrappers = []any{}
+	file_wayfarer_dungeon_v1_run_proto_msgTypes[34].OneofWrappers = []any{
 		(*RunEvent_Preparing)(nil),
 		(*RunEvent_Started)(nil),
 		(*RunEvent_ChallengeDrawn)(nil),
@@ -4199,14 +5015,16 @@ func file_wayfarer_dungeon_v1_run_proto_init() {
 		(*RunEvent_Undone)(nil),
 		(*RunEvent_SeatGivenBack)(nil),
 		(*RunEvent_Settled)(nil),
+		(*RunEvent_Adjusted)(nil),
 	}
+	file_wayfarer_dungeon_v1_run_proto_msgTypes[50].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wayfarer_dungeon_v1_run_proto_rawDesc), len(file_wayfarer_dungeon_v1_run_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   46,
+			NumMessages:   55,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -20,6 +20,7 @@ const _ = grpc.SupportPackageIsVersion9
 
 const (
 	RunService_StartRun_FullMethodName   = "/wayfarer.dungeon.v1.RunService/StartRun"
+	RunService_StageRun_FullMethodName   = "/wayfarer.dungeon.v1.RunService/StageRun"
 	RunService_GetRun_FullMethodName     = "/wayfarer.dungeon.v1.RunService/GetRun"
 	RunService_ListRuns_FullMethodName   = "/wayfarer.dungeon.v1.RunService/ListRuns"
 	RunService_Draw_FullMethodName       = "/wayfarer.dungeon.v1.RunService/Draw"
@@ -27,6 +28,7 @@ const (
 	RunService_Complete_FullMethodName   = "/wayfarer.dungeon.v1.RunService/Complete"
 	RunService_Leave_FullMethodName      = "/wayfarer.dungeon.v1.RunService/Leave"
 	RunService_Promote_FullMethodName    = "/wayfarer.dungeon.v1.RunService/Promote"
+	RunService_AdjustRun_FullMethodName  = "/wayfarer.dungeon.v1.RunService/AdjustRun"
 	RunService_AbandonRun_FullMethodName = "/wayfarer.dungeon.v1.RunService/AbandonRun"
 	RunService_WatchRun_FullMethodName   = "/wayfarer.dungeon.v1.RunService/WatchRun"
 )
@@ -49,6 +51,11 @@ type RunServiceClient interface {
 	// ALREADY_EXISTS, NOT_FOUND (party, dungeon). Refused: TOO_FEW_MEMBERS, RUN_BEGUN, NO_STATBLOCK, NOT_LEADER, LEASED,
 	// PARTY_CHANGED (it did while it was being borrowed), NO_DUNGEON (none was named and none is readied).
 	StartRun(ctx context.Context, in *StartRunRequest, opts ...grpc.CallOption) (*StartRunResponse, error)
+	// StageRun begins a run of characters as a game master describes them: any ratings, loaded tools and exhaustion, whatever
+	// anybody owns. Nothing is borrowed, and no party is needed; the entry challenge is presented. GMs only; the journal
+	// keeps the reason. Fails with ALREADY_EXISTS, NOT_FOUND (dungeon). Refused: TOO_FEW_MEMBERS, PARTY_FULL, NOT_A_MEMBER
+	// (the leader), EXHAUSTED (the leader), UNKNOWN_QUALITY, INVALID.
+	StageRun(ctx context.Context, in *StageRunRequest, opts ...grpc.CallOption) (*StageRunResponse, error)
 	// GetRun reads a run. Nobody sees undrawn cards here.
 	GetRun(ctx context.Context, in *GetRunRequest, opts ...grpc.CallOption) (*GetRunResponse, error)
 	// ListRuns lists a campaign's runs, newest first. Starts that were undone are left out.
@@ -64,6 +71,10 @@ type RunServiceClient interface {
 	Leave(ctx context.Context, in *LeaveRequest, opts ...grpc.CallOption) (*LeaveResponse, error)
 	// Promote hands leadership to another member (DIG-PARTY-07). Refused: NOT_LEADER, ACTS_PENDING.
 	Promote(ctx context.Context, in *PromoteRequest, opts ...grpc.CallOption) (*PromoteResponse, error)
+	// AdjustRun is the game master's hand: harm and rest from outside the rules, uses of tools, exploration. It sets what is
+	// named and leaves the rest; the run ends when nobody active is left (DIG-WIN-05). GMs only; the journal keeps the reason.
+	// Refused: NOT_A_MEMBER, NO_SUCH_TOOL, INVALID.
+	AdjustRun(ctx context.Context, in *AdjustRunRequest, opts ...grpc.CallOption) (*AdjustRunResponse, error)
 	// AbandonRun gives the run up. Refused: NOT_LEADER.
 	AbandonRun(ctx context.Context, in *AbandonRunRequest, opts ...grpc.CallOption) (*AbandonRunResponse, error)
 	// WatchRun sends every record after from_seq, then follows the run until everything is given back or the caller leaves.
@@ -82,6 +93,16 @@ func (c *runServiceClient) StartRun(ctx context.Context, in *StartRunRequest, op
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(StartRunResponse)
 	err := c.cc.Invoke(ctx, RunService_StartRun_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *runServiceClient) StageRun(ctx context.Context, in *StageRunRequest, opts ...grpc.CallOption) (*StageRunResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(StageRunResponse)
+	err := c.cc.Invoke(ctx, RunService_StageRun_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -158,6 +179,16 @@ func (c *runServiceClient) Promote(ctx context.Context, in *PromoteRequest, opts
 	return out, nil
 }
 
+func (c *runServiceClient) AdjustRun(ctx context.Context, in *AdjustRunRequest, opts ...grpc.CallOption) (*AdjustRunResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(AdjustRunResponse)
+	err := c.cc.Invoke(ctx, RunService_AdjustRun_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *runServiceClient) AbandonRun(ctx context.Context, in *AbandonRunRequest, opts ...grpc.CallOption) (*AbandonRunResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AbandonRunResponse)
@@ -205,6 +236,11 @@ type RunServiceServer interface {
 	// ALREADY_EXISTS, NOT_FOUND (party, dungeon). Refused: TOO_FEW_MEMBERS, RUN_BEGUN, NO_STATBLOCK, NOT_LEADER, LEASED,
 	// PARTY_CHANGED (it did while it was being borrowed), NO_DUNGEON (none was named and none is readied).
 	StartRun(context.Context, *StartRunRequest) (*StartRunResponse, error)
+	// StageRun begins a run of characters as a game master describes them: any ratings, loaded tools and exhaustion, whatever
+	// anybody owns. Nothing is borrowed, and no party is needed; the entry challenge is presented. GMs only; the journal
+	// keeps the reason. Fails with ALREADY_EXISTS, NOT_FOUND (dungeon). Refused: TOO_FEW_MEMBERS, PARTY_FULL, NOT_A_MEMBER
+	// (the leader), EXHAUSTED (the leader), UNKNOWN_QUALITY, INVALID.
+	StageRun(context.Context, *StageRunRequest) (*StageRunResponse, error)
 	// GetRun reads a run. Nobody sees undrawn cards here.
 	GetRun(context.Context, *GetRunRequest) (*GetRunResponse, error)
 	// ListRuns lists a campaign's runs, newest first. Starts that were undone are left out.
@@ -220,6 +256,10 @@ type RunServiceServer interface {
 	Leave(context.Context, *LeaveRequest) (*LeaveResponse, error)
 	// Promote hands leadership to another member (DIG-PARTY-07). Refused: NOT_LEADER, ACTS_PENDING.
 	Promote(context.Context, *PromoteRequest) (*PromoteResponse, error)
+	// AdjustRun is the game master's hand: harm and rest from outside the rules, uses of tools, exploration. It sets what is
+	// named and leaves the rest; the run ends when nobody active is left (DIG-WIN-05). GMs only; the journal keeps the reason.
+	// Refused: NOT_A_MEMBER, NO_SUCH_TOOL, INVALID.
+	AdjustRun(context.Context, *AdjustRunRequest) (*AdjustRunResponse, error)
 	// AbandonRun gives the run up. Refused: NOT_LEADER.
 	AbandonRun(context.Context, *AbandonRunRequest) (*AbandonRunResponse, error)
 	// WatchRun sends every record after from_seq, then follows the run until everything is given back or the caller leaves.
@@ -236,6 +276,9 @@ type UnimplementedRunServiceServer struct{}
 
 func (UnimplementedRunServiceServer) StartRun(context.Context, *StartRunRequest) (*StartRunResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method StartRun not implemented")
+}
+func (UnimplementedRunServiceServer) StageRun(context.Context, *StageRunRequest) (*StageRunResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method StageRun not implemented")
 }
 func (UnimplementedRunServiceServer) GetRun(context.Context, *GetRunRequest) (*GetRunResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetRun not implemented")
@@ -257,6 +300,9 @@ func (UnimplementedRunServiceServer) Leave(context.Context, *LeaveRequest) (*Lea
 }
 func (UnimplementedRunServiceServer) Promote(context.Context, *PromoteRequest) (*PromoteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Promote not implemented")
+}
+func (UnimplementedRunServiceServer) AdjustRun(context.Context, *AdjustRunRequest) (*AdjustRunResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method AdjustRun not implemented")
 }
 func (UnimplementedRunServiceServer) AbandonRun(context.Context, *AbandonRunRequest) (*AbandonRunResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AbandonRun not implemented")
@@ -299,6 +345,24 @@ func _RunService_StartRun_Handler(srv interface{}, ctx context.Context, dec func
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(RunServiceServer).StartRun(ctx, req.(*StartRunRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _RunService_StageRun_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(StageRunRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RunServiceServer).StageRun(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RunService_StageRun_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RunServiceServer).StageRun(ctx, req.(*StageRunRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -429,6 +493,24 @@ func _RunService_Promote_Handler(srv interface{}, ctx context.Context, dec func(
 	return interceptor(ctx, in, info, handler)
 }
 
+func _RunService_AdjustRun_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(AdjustRunRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(RunServiceServer).AdjustRun(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: RunService_AdjustRun_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(RunServiceServer).AdjustRun(ctx, req.(*AdjustRunRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _RunService_AbandonRun_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AbandonRunRequest)
 	if err := dec(in); err != nil {
@@ -470,6 +552,10 @@ var RunService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _RunService_StartRun_Handler,
 		},
 		{
+			MethodName: "StageRun",
+			Handler:    _RunService_StageRun_Handler,
+		},
+		{
 			MethodName: "GetRun",
 			Handler:    _RunService_GetRun_Handler,
 		},
@@ -496,6 +582,10 @@ var RunService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Promote",
 			Handler:    _RunService_Promote_Handler,
+		},
+		{
+			MethodName: "AdjustRun",
+			Handler:    _RunService_AdjustRun_Handler,
 		},
 		{
 			MethodName: "AbandonRun",

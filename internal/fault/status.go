@@ -6,10 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/protoadapt"
 	"google.golang.org/protobuf/types/known/durationpb"
@@ -34,7 +36,11 @@ func ToStatus(err error) (st *status.Status, known bool) {
 	}
 	var s interface{ GRPCStatus() *status.Status }
 	if errors.As(err, &s) {
-		if st := s.GRPCStatus(); Kind(st.Code()).shown() {
+		st := s.GRPCStatus()
+		if nobody(st) {
+			return unreachable(err).status(), true
+		}
+		if Kind(st.Code()).shown() {
 			return st, true
 		}
 	}
@@ -101,8 +107,23 @@ func hidden(f *Error) *status.Status {
 	return New(Internal, reason, "internal error").status()
 }
 
+// Unreachable is the reason of the fault that [FromStatus] makes when no server answered.
+const Unreachable = "SERVICE_UNAVAILABLE"
+
+// nobody tells whether gRPC made the status itself, since no server could be reached: servers of the suite give details.
+func nobody(st *status.Status) bool {
+	return st.Code() == codes.Unavailable && len(st.Proto().GetDetails()) == 0
+}
+
+// unreachable does not say what could not be reached: addresses are nobody's business.
+func unreachable(cause error) *Error {
+	return New(Unavailable, Unreachable, "a service that is needed for this cannot be reached: repeat the request, with the same request_id if it has one").
+		After(time.Second).Wrap(cause)
+}
+
 // FromStatus turns an error of a gRPC client into the fault that the server sent, with kind, reason, fields, metadata and
-// waiting time. A reason of another domain becomes UNSPECIFIED. Errors without a status come back as they are.
+// waiting time. A reason of another domain becomes UNSPECIFIED. When no server answered it is UNAVAILABLE [Unreachable].
+// Errors without a status come back as they are.
 func FromStatus(err error) error {
 	if err == nil {
 		return nil
@@ -113,6 +134,9 @@ func FromStatus(err error) error {
 		return err
 	}
 	st := carrier.GRPCStatus()
+	if nobody(st) {
+		return unreachable(err)
+	}
 	e := &Error{Kind: Kind(st.Code()), Reason: "UNSPECIFIED", Message: st.Message(), cause: err}
 	for _, d := range st.Details() {
 		switch d := d.(type) {
@@ -132,10 +156,17 @@ func FromStatus(err error) error {
 }
 
 // UnaryServer maps the errors of handlers to statuses. An internal error is logged here, once, and its text hidden.
+//
+// Clients of the suite repeat by themselves what reached no server. What a server answers UNAVAILABLE to it has tried for
+// as long as makes sense: it tells them not to repeat that, or the waiting times of all servers in a row would multiply.
 func UnaryServer(log *slog.Logger) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
 		res, err := next(ctx, req)
-		return res, report(ctx, log, info.FullMethod, err)
+		err = report(ctx, log, info.FullMethod, err)
+		if status.Code(err) == codes.Unavailable {
+			_ = grpc.SetTrailer(ctx, metadata.Pairs("grpc-retry-pushback-ms", "-1")) // fails without a stream, as in tests
+		}
+		return res, err
 	}
 }
 
@@ -154,8 +185,11 @@ func report(ctx context.Context, log *slog.Logger, method string, err error) err
 	if !known && ctx.Err() != nil { // what breaks after the caller has left is an echo of that
 		st, known = ToStatus(ctx.Err())
 	}
-	if !known {
+	switch {
+	case !known:
 		log.ErrorContext(ctx, "rpc failed", "method", method, "err", fmt.Sprint(err))
+	case st.Code() == codes.Unavailable && errors.Unwrap(err) != nil: // what was away is in the cause only
+		log.WarnContext(ctx, "rpc unavailable", "method", method, "err", fmt.Sprint(err))
 	}
 	return st.Err()
 }

@@ -1,6 +1,7 @@
 package journal
 
 import (
+	"errors"
 	"fmt"
 	"time"
 
@@ -17,6 +18,7 @@ const (
 	AlreadyExists   Kind = "ALREADY_EXISTS"
 	Aborted         Kind = "ABORTED"
 	Internal        Kind = "INTERNAL"
+	Unavailable     Kind = "UNAVAILABLE"
 )
 
 // The reasons of the errors that a journal makes.
@@ -30,6 +32,7 @@ const (
 	ReasonStreamBusy      = "STREAM_BUSY"
 	ReasonPageToken       = "PAGE_TOKEN"
 	ReasonUnreadable      = "JOURNAL_UNREADABLE"
+	ReasonStoreAway       = "STORE_UNAVAILABLE"
 )
 
 // Error is an error that a caller can act upon. Everything else that comes out of a journal is a failure of the store.
@@ -77,6 +80,7 @@ var faultKinds = map[Kind]fault.Kind{
 	AlreadyExists:   fault.AlreadyExists,
 	Aborted:         fault.Aborted,
 	Internal:        fault.Internal,
+	Unavailable:     fault.Unavailable,
 }
 
 func errorf(k Kind, reason, field, format string, args ...any) error {
@@ -107,6 +111,20 @@ func errEtag(stream string) error {
 func errBusy(stream string, after time.Duration) error {
 	return &Error{Kind: Aborted, Reason: ReasonStreamBusy, RetryAfter: after,
 		Message: stream + " keeps changing"}
+}
+
+// Away makes the error of a [Store] that cannot do an operation for now: it is not reached, does not answer in time, or is
+// busy. Whether the operation was done is not known.
+func Away(cause error) error {
+	return &Error{Kind: Unavailable, Reason: ReasonStoreAway, RetryAfter: awayRetryAfter, Cause: cause,
+		Message: "the store does not answer: repeat the request, with the same request_id if it has one"}
+}
+
+const awayRetryAfter = time.Second
+
+func isAway(err error) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Kind == Unavailable
 }
 
 func errPageToken() error {

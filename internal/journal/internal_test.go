@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -48,7 +49,7 @@ func TestLocksExcludeByStreamAndLeaveNothing(t *testing.T) {
 	for i := range 40 {
 		stream := []string{"a", "b"}[i%2]
 		wg.Go(func() {
-			unlock := l.lock(nil, stream)
+			_, unlock, _ := l.lock(nil, stream)
 			*held[stream]++
 			unlock()
 		})
@@ -57,15 +58,46 @@ func TestLocksExcludeByStreamAndLeaveNothing(t *testing.T) {
 	if *held["a"] != 20 || *held["b"] != 20 {
 		t.Errorf("held %d and %d times", *held["a"], *held["b"])
 	}
-	unlock := l.lock(nil, "a")
+	_, unlock, _ := l.lock(nil, "a")
 	done := make(chan struct{})
 	close(done)
-	if l.lock(done, "a") != nil {
+	if lock, _, _ := l.lock(done, "a"); lock != nil {
 		t.Error("a held lock was taken")
 	}
 	unlock()
 	if len(l.inUse) != 0 {
 		t.Errorf("left: %v", l.inUse)
+	}
+}
+
+func TestThoseWhoWaitedLearnThatTheStoreIsAway(t *testing.T) {
+	t.Parallel()
+	l := locks{inUse: map[string]*streamLock{}}
+	first, unlock, _ := l.lock(nil, "a")
+	waited := make(chan error, 1)
+	go func() {
+		_, unlock, err := l.lock(nil, "a")
+		waited <- err
+		unlock()
+	}()
+	for waiting := false; !waiting; runtime.Gosched() {
+		l.mu.Lock()
+		waiting = l.inUse["a"].refs == 2
+		l.mu.Unlock()
+	}
+	first.found(Away(nil))
+	// Who comes after the failure finds out for themselves.
+	l.mu.Lock()
+	l.inUse["a"].refs++ // so that the lock is not forgotten
+	l.mu.Unlock()
+	unlock()
+	if err := <-waited; !isAway(err) {
+		t.Errorf("who waited is told %v", err)
+	}
+	if _, unlock, err := l.lock(nil, "a"); err != nil {
+		t.Errorf("who came later is told %v", err)
+	} else {
+		unlock()
 	}
 }
 

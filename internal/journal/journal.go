@@ -188,18 +188,28 @@ type Committed[S any] struct {
 //   - ABORTED ETAG_MISMATCH: the state is not the one that Etag names
 //   - ABORTED STREAM_BUSY: other writers were faster each time; repeat after RetryAfter
 //   - INTERNAL JOURNAL_UNREADABLE: a record or a new event cannot be folded by this program
+//   - UNAVAILABLE STORE_UNAVAILABLE: the store cannot be used for now; repeat after RetryAfter
 //
-// After any other error than these and decide's the command may or may not have been recorded: repeat it.
-func (j *Journal[S]) Commit(ctx context.Context, cmd Command, decide func(ctx context.Context, at At[S]) (Decision, error)) (Committed[S], error) {
+// After UNAVAILABLE, and after any other error than these and decide's, the command may or may not have been recorded:
+// repeat it.
+func (j *Journal[S]) Commit(ctx context.Context, cmd Command, decide func(ctx context.Context, at At[S]) (Decision, error)) (done Committed[S], err error) {
 	if err := cmd.check(); err != nil {
 		return Committed[S]{}, err
 	}
 	// Own commits take turns: they would only lose races against each other.
-	unlock := j.locks.lock(ctx.Done(), cmd.Stream)
-	if unlock == nil {
+	lock, unlock, away := j.locks.lock(ctx.Done(), cmd.Stream)
+	if lock == nil {
 		return Committed[S]{}, fmt.Errorf("commit to %s: %w", cmd.Stream, context.Cause(ctx))
 	}
 	defer unlock()
+	if away != nil {
+		return Committed[S]{}, away
+	}
+	defer func() {
+		if isAway(err) {
+			lock.found(err)
+		}
+	}()
 
 	if first, ok := j.answers.get(answerKey{cmd.Stream, cmd.RequestID}); ok {
 		return first.replay(cmd)
@@ -405,7 +415,7 @@ func (j *Journal[S]) fromHead(ctx context.Context, stream string) (at At[S], rec
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return j.fold.zero(stream), nil, false, nil
-	case ctx.Err() != nil:
+	case ctx.Err() != nil || isAway(err):
 		return at, nil, false, fmt.Errorf("load %s: %w", stream, err)
 	case err != nil:
 		j.opts.log.WarnContext(ctx, "head is of no use", "stream", stream, "fold", j.fold.Version, "err", err)

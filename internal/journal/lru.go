@@ -3,6 +3,7 @@ package journal
 import (
 	"container/list"
 	"sync"
+	"time"
 )
 
 // lru keeps the values used last. It is safe for concurrent use.
@@ -61,10 +62,19 @@ type locks struct {
 type streamLock struct {
 	slot chan struct{} // full while held
 	refs int
+	// away is the error of the last holder that found the store away, at the time since; guarded by slot.
+	away  error
+	since time.Time
 }
 
-// lock waits for the stream's lock or the end of done and returns the unlock, or nil when done came first.
-func (l *locks) lock(done <-chan struct{}, stream string) (unlock func()) {
+// found notes that the holder found the store away.
+func (e *streamLock) found(err error) { e.away, e.since = err, time.Now() }
+
+// lock waits for the stream's lock or the end of done and returns the lock held, with its unlock, or nil when done came
+// first. Waited is the error of a holder that found the store away meanwhile: of many who wait each would only find the
+// same, one after the other.
+func (l *locks) lock(done <-chan struct{}, stream string) (held *streamLock, unlock func(), waited error) {
+	begin := time.Now()
 	l.mu.Lock()
 	e := l.inUse[stream]
 	if e == nil {
@@ -82,9 +92,12 @@ func (l *locks) lock(done <-chan struct{}, stream string) (unlock func()) {
 	}
 	select {
 	case e.slot <- struct{}{}:
-		return func() { <-e.slot; forget() }
+		if e.away != nil && e.since.After(begin) {
+			waited = e.away
+		}
+		return e, func() { <-e.slot; forget() }, waited
 	case <-done:
 		forget()
-		return nil
+		return nil, nil, nil
 	}
 }

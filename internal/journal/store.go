@@ -119,6 +119,9 @@ type Obligation struct {
 
 // Store keeps records. All its methods are safe for concurrent use, also by several processes on one store, and a
 // record whose insert was acknowledged is seen by every later read of any process.
+//
+// No method waits for longer than some seconds. While a store cannot be used all of them fail with [Away], and they go on
+// by themselves when it is back. When the context ends first they fail with its error.
 type Store interface {
 	// Insert adds a record. It fails with [ErrTaken] or [ErrRequestTaken], and changes nothing, when the stream has a
 	// record with this seq or with this request id; when it has both, either error may come.

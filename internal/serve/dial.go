@@ -6,6 +6,7 @@ import (
 
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
@@ -14,7 +15,8 @@ import (
 )
 
 // retryPolicy repeats calls that never reached a server, or one that was not there. Every mutation carries a request_id,
-// so a repetition is safe.
+// so a repetition is safe. What a server of the suite itself answers UNAVAILABLE to is not repeated, see
+// [fault.UnaryServer].
 const retryPolicy = `{
   "loadBalancingConfig": [{"round_robin": {}}],
   "methodConfig": [{
@@ -26,6 +28,12 @@ const retryPolicy = `{
     }
   }]
 }`
+
+// reconnect bounds how long a server may be back before it is found: gRPC by itself waits for up to two minutes.
+var reconnect = grpc.ConnectParams{
+	Backoff:           backoff.Config{BaseDelay: 100 * time.Millisecond, Multiplier: 1.6, Jitter: 0.2, MaxDelay: 3 * time.Second},
+	MinConnectTimeout: 5 * time.Second,
+}
 
 // Dial returns a connection to a server of the suite. With a token source the calls carry the service's token and name
 // the user they are made for; without, the caller's metadata passes as it is. Nil creds: no TLS.
@@ -39,6 +47,7 @@ func Dial(target string, tokens *auth.TokenSource, creds credentials.TransportCr
 		grpc.WithDefaultServiceConfig(retryPolicy),
 		grpc.WithStatsHandler(otelgrpc.NewClientHandler()),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
+		grpc.WithConnectParams(reconnect),
 	}
 	if tokens != nil {
 		opts = append(opts,

@@ -4,14 +4,18 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"go.opentelemetry.io/otel/trace"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
@@ -22,6 +26,7 @@ import (
 	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/cut"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/serve"
 )
@@ -191,30 +196,98 @@ func TestDialCarriesIdentityAndActor(t *testing.T) {
 	}
 }
 
-func TestDialRepeatsWhatWasUnavailable(t *testing.T) {
+func TestDialRepeatsWhatNoServerOfTheSuiteAnswered(t *testing.T) {
 	t.Parallel()
 	var calls atomic.Int64
 	var kind atomic.Int64
-	r := start(t, nil, dice{roll: func(context.Context, *dicev1.RollRequest) (*dicev1.RollResponse, error) {
+	service := dice{roll: func(context.Context, *dicev1.RollRequest) (*dicev1.RollResponse, error) {
 		if calls.Add(1) < 3 {
-			return nil, fault.New(fault.Kind(kind.Load()), "AWAY", "later") //nolint:gosec // a code
+			return nil, fault.New(fault.Kind(kind.Load()), "AWAY", "later").After(time.Second) //nolint:gosec // a code
 		}
 		return &dicev1.RollResponse{}, nil
-	}})
-	conn, err := serve.Dial(r.addr, nil, nil)
+	}}
+	proxy := grpc.NewServer() // answers as a balancer or a dying server would
+	dicev1.RegisterDiceServiceServer(proxy, service)
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = conn.Close() }()
-	client := dicev1.NewDiceServiceClient(conn)
-	kind.Store(int64(fault.Unavailable))
-	if _, err := client.Roll(authorized(t.Context()), goodRoll()); err != nil || calls.Load() != 3 {
-		t.Errorf("unavailable: %v after %d calls", err, calls.Load())
+	go func() { _ = proxy.Serve(lis) }()
+	t.Cleanup(proxy.Stop)
+	ours := start(t, nil, service).addr
+	for name, tt := range map[string]struct {
+		addr  string
+		kind  fault.Kind
+		calls int64
+	}{
+		"unavailable, as something in between says": {lis.Addr().String(), fault.Unavailable, 3},
+		"unavailable, as a server of ours says":     {ours, fault.Unavailable, 1},
+		"aborted":                                   {ours, fault.Aborted, 1},
+	} {
+		conn, err := serve.Dial(tt.addr, nil, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		calls.Store(0)
+		kind.Store(int64(tt.kind))
+		_, err = dicev1.NewDiceServiceClient(conn).Roll(authorized(t.Context()), goodRoll())
+		if calls.Load() != tt.calls {
+			t.Errorf("%s: %d calls, not %d", name, calls.Load(), tt.calls)
+		}
+		var f *fault.Error
+		if tt.calls == 1 && (!errors.As(fault.FromStatus(err), &f) || f.Kind != tt.kind || f.Reason != "AWAY" || f.RetryAfter != time.Second) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if tt.calls == 3 && err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		_ = conn.Close()
 	}
-	calls.Store(0)
-	kind.Store(int64(fault.Aborted))
-	if _, err := client.Roll(authorized(t.Context()), goodRoll()); fault.KindOf(fault.FromStatus(err)) != fault.Aborted || calls.Load() != 1 {
-		t.Errorf("aborted: %v after %d calls", err, calls.Load())
+}
+
+// A service that nobody can reach is said to be away by who needs it, with a time to wait, and without its address.
+func TestAServiceThatIsAwayIsSaidToBe(t *testing.T) {
+	t.Parallel()
+	inner := start(t, nil, dice{roll: func(context.Context, *dicev1.RollRequest) (*dicev1.RollResponse, error) {
+		return &dicev1.RollResponse{}, nil
+	}})
+	wire := cut.New(t, inner.addr)
+	conn, err := serve.Dial(wire.Addr(), nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	for name, pass := range map[string]func(error) error{
+		"by an adapter that maps errors": fault.FromStatus,
+		"by one that passes them on":     func(err error) error { return err },
+	} {
+		outer := start(t, nil, dice{roll: func(ctx context.Context, r *dicev1.RollRequest) (*dicev1.RollResponse, error) {
+			res, err := dicev1.NewDiceServiceClient(conn).Roll(authorized(ctx), r)
+			return res, pass(err)
+		}})
+		wire.Cut()
+		begin := time.Now()
+		_, err := dicev1.NewDiceServiceClient(outer.conn).Roll(authorized(t.Context()), goodRoll())
+		var f *fault.Error
+		if !errors.As(fault.FromStatus(err), &f) || f.Kind != fault.Unavailable || f.Reason != fault.Unreachable || f.RetryAfter != time.Second {
+			t.Errorf("%s: %v", name, err)
+		}
+		if took := time.Since(begin); took > 10*time.Second {
+			t.Errorf("%s: told after %s", name, took)
+		}
+		if strings.Contains(fmt.Sprint(err), wire.Addr()) {
+			t.Errorf("%s: tells the address: %v", name, err)
+		}
+		if !strings.Contains(outer.log.String(), wire.Addr()) {
+			t.Errorf("%s: the log does not tell what is away: %s", name, outer.log.String())
+		}
+		wire.Mend(t)
+		for begin := time.Now(); err != nil && time.Since(begin) < time.Minute; {
+			_, err = dicev1.NewDiceServiceClient(outer.conn).Roll(authorized(t.Context()), goodRoll())
+		}
+		if err != nil {
+			t.Errorf("%s: it is back, but %v", name, err)
+		}
 	}
 }
 

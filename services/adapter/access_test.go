@@ -10,8 +10,6 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
-	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/status"
 
 	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
 	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
@@ -344,7 +342,7 @@ func TestFaults(t *testing.T) {
 	if err := adapter.Fault(&journal.Error{Kind: journal.Aborted, Reason: "STREAM_BUSY", RetryAfter: time.Second}); !errors.As(err, &f) || f.RetryAfter != time.Second {
 		t.Errorf("the waiting time is lost: %v", err)
 	}
-	if err := adapter.Fault(&journal.Error{Kind: journal.Internal, Reason: "JOURNAL_UNREADABLE", Cause: cause}); !errors.Is(err, cause) || status.Code(err) != codes.Internal {
+	if err := adapter.Fault(&journal.Error{Kind: journal.Internal, Reason: "JOURNAL_UNREADABLE", Cause: cause}); !errors.Is(err, cause) || fault.KindOf(err) != fault.Internal {
 		t.Errorf("the cause is lost: %v", err)
 	}
 }

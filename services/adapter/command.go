@@ -77,36 +77,13 @@ func text(m protoreflect.Message, field protoreflect.Name) string {
 	return m.Get(fd).String()
 }
 
-// Fault turns refusals of the rules and errors of the journal into faults. Others stay as they are.
+// Fault turns refusals of the rules into faults. Others stay as they are: errors of the journal are faults already.
 func Fault(err error) error {
-	var (
-		refusal *play.Refusal
-		je      *journal.Error
-	)
-	switch {
-	case err == nil:
-		return nil
-	case errors.As(err, &refusal):
+	var refusal *play.Refusal
+	if errors.As(err, &refusal) {
 		return refused(refusal)
-	case errors.As(err, &je):
-		f := fault.New(journalKinds[je.Kind], je.Reason, "%s", je.Message)
-		if je.Field != "" {
-			f = f.At(je.Field, je.Message)
-		}
-		if je.RetryAfter > 0 {
-			f = f.After(je.RetryAfter)
-		}
-		return f.Wrap(je.Cause)
 	}
 	return err
-}
-
-var journalKinds = map[journal.Kind]fault.Kind{
-	journal.InvalidArgument: fault.InvalidArgument,
-	journal.NotFound:        fault.NotFound,
-	journal.AlreadyExists:   fault.AlreadyExists,
-	journal.Aborted:         fault.Aborted,
-	journal.Internal:        fault.Internal,
 }
 
 func refused(r *play.Refusal) error {

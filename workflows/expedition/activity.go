@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"go.temporal.io/sdk/activity"
 	"google.golang.org/protobuf/encoding/protojson"
 
 	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
@@ -24,6 +25,8 @@ const (
 	moves = 8
 	// settlePause is how long to wait for a run or journey that gives back what it borrowed.
 	settlePause = 500 * time.Millisecond
+	// patience is how long a command is tried again while something is away that it needs, or is not done yet.
+	patience = 5 * time.Second
 )
 
 // restoreExpedition is the activity that reads where an expedition stands.
@@ -48,11 +51,18 @@ func (s *Server) executeCommand(ctx context.Context, name string, cmd command) (
 			if _, known := fault.ToStatus(err); !known {
 				s.cfg.Logger.ErrorContext(ctx, "command not carried out", "expedition", name, "err", err)
 			}
-			return standing{}, pack(err)
+			return standing{}, packed(err, final(err) || tired(ctx, err))
 		}
 		return standingOf(at), nil
 	}
 	return standing{}, pack(fault.New(fault.Aborted, "STREAM_BUSY", "%s keeps changing", name).After(settlePause))
+}
+
+// tired tells whether a command has been tried for long enough with something away that it needs. A short absence is
+// nobody's business; of a longer one the caller is told, and comes again when they like.
+func tired(ctx context.Context, err error) bool {
+	return fault.KindOf(fault.FromStatus(err)) == fault.Unavailable && activity.IsActivity(ctx) &&
+		time.Since(activity.GetInfo(ctx).ScheduledTime) > patience
 }
 
 // turn is one attempt at a command.

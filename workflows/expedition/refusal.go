@@ -30,7 +30,10 @@ func final(err error) bool {
 }
 
 // pack makes the error under which a status passes through Temporal.
-func pack(err error) error {
+func pack(err error) error { return packed(err, final(err)) }
+
+// packed is pack with the say whether the activity may be repeated.
+func packed(err error, last bool) error {
 	if err == nil {
 		return nil
 	}
@@ -39,7 +42,7 @@ func pack(err error) error {
 	if merr != nil {
 		return fmt.Errorf("pack %w: %w", err, merr)
 	}
-	opts := temporal.ApplicationErrorOptions{NonRetryable: final(err), Details: []any{raw}}
+	opts := temporal.ApplicationErrorOptions{NonRetryable: last, Details: []any{raw}}
 	if f := (*fault.Error)(nil); errors.As(fault.FromStatus(err), &f) {
 		opts.NextRetryDelay = f.RetryAfter
 	}

@@ -65,6 +65,9 @@ type Config struct {
 	InFlight int
 	// Grace is how long [Server.Stop] waits for commands under way; 0 means 10 s.
 	Grace time.Duration
+	// TemporalWait is after how long a command without an answer makes the service look whether Temporal is there, and how
+	// long that look may take; 0 means 2 s.
+	TemporalWait time.Duration
 }
 
 // Server is the ExpeditionService and the worker behind it.
@@ -109,6 +112,9 @@ func New(cfg Config) (*Server, error) {
 	}
 	if cfg.Grace == 0 {
 		cfg.Grace = 10 * time.Second
+	}
+	if cfg.TemporalWait == 0 {
+		cfg.TemporalWait = 2 * time.Second
 	}
 	s := &Server{
 		cfg:      cfg,
@@ -489,7 +495,37 @@ var errTurnover = errors.New("the workflow turns over")
 
 // order waits until the command has had its turn. The update's id is a fresh one each time: Temporal keeps the outcome of
 // an id, failures included, so it cannot be what tells repetitions; that is the log's and the services' work.
+//
+// Temporal's client would go on trying for as long as the caller has time, so Temporal is watched meanwhile. A command
+// that is given up because of it may still have its turn; whoever repeats it gets its answer.
 func (s *Server) order(ctx context.Context, name string, cmd command) error {
+	within, giveUp := context.WithCancelCause(ctx)
+	defer giveUp(nil)
+	watch := time.AfterFunc(s.cfg.TemporalWait, func() { s.watchTemporal(within, giveUp) })
+	defer watch.Stop()
+	err := s.update(within, name, cmd)
+	if away := (*fault.Error)(nil); err != nil && errors.As(context.Cause(within), &away) {
+		return away
+	}
+	return s.outcome(ctx, name, err)
+}
+
+// watchTemporal gives an update up when Temporal does not answer.
+func (s *Server) watchTemporal(ctx context.Context, giveUp context.CancelCauseFunc) {
+	for ctx.Err() == nil {
+		within, cancel := context.WithTimeout(ctx, s.cfg.TemporalWait)
+		_, err := s.cfg.Temporal.CheckHealth(within, &client.CheckHealthRequest{})
+		cancel()
+		if err != nil && ctx.Err() == nil {
+			giveUp(fault.New(fault.Unavailable, "TEMPORAL_UNAVAILABLE", "expeditions take no commands for now: repeat the request with the same request_id").
+				After(time.Second).Wrap(err))
+			return
+		}
+		_ = pause(ctx, s.cfg.TemporalWait) // its end is that of ctx
+	}
+}
+
+func (s *Server) update(ctx context.Context, name string, cmd command) error {
 	leave, err := s.gate.enter(ctx, name)
 	if err != nil {
 		return err
@@ -508,7 +544,7 @@ func (s *Server) order(ctx context.Context, name string, cmd command) error {
 	if err == nil {
 		err = handle.Get(ctx, nil)
 	}
-	return s.outcome(ctx, name, err)
+	return err
 }
 
 // outcome says what an error of Temporal's means to the caller.

@@ -16,6 +16,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -24,6 +25,7 @@ import (
 	"go.mongodb.org/mongo-driver/v2/mongo/readconcern"
 	"go.mongodb.org/mongo-driver/v2/mongo/readpref"
 	"go.mongodb.org/mongo-driver/v2/mongo/writeconcern"
+	"go.mongodb.org/mongo-driver/v2/x/mongo/driver/topology"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 )
@@ -35,8 +37,15 @@ const (
 	Owings  = "owing"
 )
 
-// operationTimeout ends operations that have no sooner deadline, unless the URI says timeoutMS.
-const operationTimeout = 15 * time.Second
+const (
+	// operationTimeout ends an operation of the journal that has no sooner deadline, unless the URI says timeoutMS.
+	operationTimeout = 5 * time.Second
+	// selectionTimeout is how long an operation waits for a server that may take it, unless the URI says
+	// serverSelectionTimeoutMS. A replica set elects a new primary meanwhile, or the caller comes again.
+	selectionTimeout = 3 * time.Second
+	// adminTimeout ends what is done once, at start and at the end.
+	adminTimeout = 15 * time.Second
+)
 
 // Key is one field of an index: ascending with Order 1, descending with -1.
 type Key struct {
@@ -120,6 +129,7 @@ type Store struct {
 	records *mongo.Collection
 	heads   *mongo.Collection
 	owing   *mongo.Collection
+	limit   time.Duration
 }
 
 // Open connects to the server at uri and creates the indexes of the database that it lacks. Settings of read and
@@ -133,13 +143,16 @@ func Open(ctx context.Context, uri, database string) (*Store, error) {
 	if opts.Timeout == nil {
 		opts.SetTimeout(operationTimeout)
 	}
+	if opts.ServerSelectionTimeout == nil {
+		opts.SetServerSelectionTimeout(selectionTimeout)
+	}
 	client, err := mongo.Connect(opts)
 	if err != nil {
 		// The driver's message may quote the uri, and with it a password.
 		return nil, errors.New("open journal: the MongoDB uri is not valid")
 	}
 	db := client.Database(database)
-	s := &Store{client: client, records: db.Collection(Records), heads: db.Collection(Heads), owing: db.Collection(Owings)}
+	s := &Store{client: client, records: db.Collection(Records), heads: db.Collection(Heads), owing: db.Collection(Owings), limit: *opts.Timeout}
 	if err := s.createIndexes(ctx, db); err != nil {
 		return nil, errors.Join(fmt.Errorf("open journal in database %s: %w", database, err), s.Close()) //nolint:contextcheck // closes also when ctx has ended
 	}
@@ -147,6 +160,8 @@ func Open(ctx context.Context, uri, database string) (*Store, error) {
 }
 
 func (s *Store) createIndexes(ctx context.Context, db *mongo.Database) error {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
 	for _, ix := range Indexes() {
 		var keys bson.D
 		for _, k := range ix.Keys {
@@ -166,9 +181,72 @@ func (s *Store) createIndexes(ctx context.Context, db *mongo.Database) error {
 	return nil
 }
 
+// begin bounds an operation. The end of it tells a store that is away from other failures; an end of the caller's own
+// context is neither.
+//
+// The driver would take a limit of its client for contexts without a deadline only.
+func (s *Store) begin(ctx context.Context, err *error) (context.Context, context.CancelFunc) {
+	within, cancel := ctx, context.CancelFunc(func() {})
+	if s.limit > 0 {
+		within, cancel = context.WithTimeout(ctx, s.limit)
+	}
+	return within, func() {
+		cancel()
+		if ctx.Err() == nil && isAway(*err) {
+			*err = journal.Away(*err)
+		}
+	}
+}
+
+// isAway tells whether an error says that no server could take the operation or see it through.
+func isAway(err error) bool {
+	if err == nil || mongo.IsDuplicateKeyError(err) {
+		return false
+	}
+	var selection topology.ServerSelectionError
+	var pool interface{ Retryable() bool } // a connection that another operation's failure took along
+	if errors.As(err, &pool) && pool.Retryable() {
+		return true
+	}
+	if mongo.IsNetworkError(err) || mongo.IsTimeout(err) || errors.As(err, &selection) || errors.Is(err, mongo.ErrClientDisconnected) {
+		return true
+	}
+	var server mongo.ServerError
+	if !errors.As(err, &server) {
+		return false
+	}
+	return server.HasErrorLabel("RetryableWriteError") || server.HasErrorLabel("RetryableError") ||
+		slices.ContainsFunc(awayCodes, server.HasErrorCode)
+}
+
+// awayCodes are the server's errors of a node that steps down, shuts down or starts, of a cluster that cannot be reached
+// in whole, and of a majority that does not acknowledge a write in time.
+var awayCodes = []int{
+	6,     // HostUnreachable
+	7,     // HostNotFound
+	50,    // MaxTimeMSExpired
+	64,    // WriteConcernTimeout
+	89,    // NetworkTimeout
+	91,    // ShutdownInProgress
+	100,   // UnsatisfiableWriteConcern
+	133,   // FailedToSatisfyReadPreference
+	134,   // ReadConcernMajorityNotAvailableYet
+	189,   // PrimarySteppedDown
+	202,   // NetworkInterfaceExceededTimeLimit
+	262,   // ExceededTimeLimit
+	9001,  // SocketException
+	10107, // NotWritablePrimary
+	11600, // InterruptedAtShutdown
+	11602, // InterruptedDueToReplStateChange
+	13435, // NotPrimaryNoSecondaryOk
+	13436, // NotPrimaryOrSecondary
+}
+
 // Insert implements [journal.Store].
-func (s *Store) Insert(ctx context.Context, r journal.Record) error {
-	_, err := s.records.InsertOne(ctx, toDoc(r))
+func (s *Store) Insert(ctx context.Context, r journal.Record) (err error) {
+	ctx, end := s.begin(ctx, &err)
+	defer end()
+	_, err = s.records.InsertOne(ctx, toDoc(r))
 	if !mongo.IsDuplicateKeyError(err) {
 		return err
 	}
@@ -185,13 +263,15 @@ func (s *Store) Insert(ctx context.Context, r journal.Record) error {
 
 // Read implements [journal.Store]. The next record is looked up by its key first: mostly it is not there, and a stand-in
 // server that cannot search a range by index answers that much sooner.
-func (s *Store) Read(ctx context.Context, stream string, after, limit int) ([]journal.Record, error) {
+func (s *Store) Read(ctx context.Context, stream string, after, limit int) (_ []journal.Record, err error) {
+	ctx, end := s.begin(ctx, &err)
+	defer end()
 	if limit < 1 {
 		return nil, nil
 	}
 	after = max(after, 0)
 	var next recordDoc
-	err := s.records.FindOne(ctx, bson.D{{Key: "_id", Value: journal.RecordID(stream, after+1)}, {Key: "stream", Value: stream}}).Decode(&next)
+	err = s.records.FindOne(ctx, bson.D{{Key: "_id", Value: journal.RecordID(stream, after+1)}, {Key: "stream", Value: stream}}).Decode(&next)
 	switch {
 	case errors.Is(err, mongo.ErrNoDocuments):
 		return nil, nil
@@ -211,9 +291,11 @@ func (s *Store) Read(ctx context.Context, stream string, after, limit int) ([]jo
 }
 
 // ByRequest implements [journal.Store].
-func (s *Store) ByRequest(ctx context.Context, stream, requestID string) (journal.Record, error) {
+func (s *Store) ByRequest(ctx context.Context, stream, requestID string) (_ journal.Record, err error) {
+	ctx, end := s.begin(ctx, &err)
+	defer end()
 	var doc recordDoc
-	err := s.records.FindOne(ctx, bson.D{{Key: "stream", Value: stream}, {Key: "request_id", Value: requestID}}).Decode(&doc)
+	err = s.records.FindOne(ctx, bson.D{{Key: "stream", Value: stream}, {Key: "request_id", Value: requestID}}).Decode(&doc)
 	if err != nil {
 		return journal.Record{}, notFound(err)
 	}
@@ -221,7 +303,9 @@ func (s *Store) ByRequest(ctx context.Context, stream, requestID string) (journa
 }
 
 // Firsts implements [journal.Store].
-func (s *Store) Firsts(ctx context.Context, f journal.Filter, c journal.Cursor, limit int) ([]journal.Record, error) {
+func (s *Store) Firsts(ctx context.Context, f journal.Filter, c journal.Cursor, limit int) (_ []journal.Record, err error) {
+	ctx, end := s.begin(ctx, &err)
+	defer end()
 	if limit < 1 {
 		return nil, nil
 	}
@@ -239,7 +323,9 @@ func (s *Store) Firsts(ctx context.Context, f journal.Filter, c journal.Cursor, 
 }
 
 // Head implements [journal.Store].
-func (s *Store) Head(ctx context.Context, stream string, fold int) (journal.Head, error) {
+func (s *Store) Head(ctx context.Context, stream string, fold int) (_ journal.Head, err error) {
+	ctx, end := s.begin(ctx, &err)
+	defer end()
 	var d headDoc
 	if err := s.heads.FindOne(ctx, bson.D{{Key: "_id", Value: headID(stream, fold)}}).Decode(&d); err != nil {
 		return journal.Head{}, notFound(err)
@@ -248,10 +334,12 @@ func (s *Store) Head(ctx context.Context, stream string, fold int) (journal.Head
 }
 
 // PutHead implements [journal.Store].
-func (s *Store) PutHead(ctx context.Context, h journal.Head) error {
+func (s *Store) PutHead(ctx context.Context, h journal.Head) (err error) {
+	ctx, end := s.begin(ctx, &err)
+	defer end()
 	id := headID(h.Stream, h.Fold)
 	doc := headDoc{ID: id, Stream: h.Stream, Fold: h.Fold, Seq: h.Seq, RequestID: h.RequestID, State: string(h.State), Sum: h.Sum}
-	_, err := s.heads.ReplaceOne(ctx, bson.D{{Key: "_id", Value: id}}, doc, options.Replace().SetUpsert(true))
+	_, err = s.heads.ReplaceOne(ctx, bson.D{{Key: "_id", Value: id}}, doc, options.Replace().SetUpsert(true))
 	if mongo.IsDuplicateKeyError(err) {
 		return nil // another writer's head was faster
 	}
@@ -259,8 +347,10 @@ func (s *Store) PutHead(ctx context.Context, h journal.Head) error {
 }
 
 // Owe implements [journal.Store].
-func (s *Store) Owe(ctx context.Context, o journal.Obligation) error {
-	_, err := s.owing.InsertOne(ctx, owingDoc{ID: journal.RecordID(o.Stream, o.Seq), Kind: o.Kind, Stream: o.Stream, Seq: o.Seq})
+func (s *Store) Owe(ctx context.Context, o journal.Obligation) (err error) {
+	ctx, end := s.begin(ctx, &err)
+	defer end()
+	_, err = s.owing.InsertOne(ctx, owingDoc{ID: journal.RecordID(o.Stream, o.Seq), Kind: o.Kind, Stream: o.Stream, Seq: o.Seq})
 	if mongo.IsDuplicateKeyError(err) {
 		return nil
 	}
@@ -268,7 +358,9 @@ func (s *Store) Owe(ctx context.Context, o journal.Obligation) error {
 }
 
 // Owing implements [journal.Store].
-func (s *Store) Owing(ctx context.Context, kind string, after journal.Obligation, limit int) ([]journal.Obligation, error) {
+func (s *Store) Owing(ctx context.Context, kind string, after journal.Obligation, limit int) (_ []journal.Obligation, err error) {
+	ctx, end := s.begin(ctx, &err)
+	defer end()
 	if limit < 1 {
 		return nil, nil
 	}
@@ -293,8 +385,10 @@ func (s *Store) Owing(ctx context.Context, kind string, after journal.Obligation
 }
 
 // Settle implements [journal.Store].
-func (s *Store) Settle(ctx context.Context, stream string, through int) error {
-	_, err := s.owing.DeleteMany(ctx, bson.D{{Key: "stream", Value: stream}, {Key: "seq", Value: bson.D{{Key: "$lte", Value: through}}}})
+func (s *Store) Settle(ctx context.Context, stream string, through int) (err error) {
+	ctx, end := s.begin(ctx, &err)
+	defer end()
+	_, err = s.owing.DeleteMany(ctx, bson.D{{Key: "stream", Value: stream}, {Key: "seq", Value: bson.D{{Key: "$lte", Value: through}}}})
 	return err
 }
 
@@ -303,7 +397,7 @@ func (s *Store) Ping(ctx context.Context) error { return s.client.Ping(ctx, read
 
 // Close implements [journal.Store].
 func (s *Store) Close() error {
-	ctx, cancel := context.WithTimeout(context.Background(), operationTimeout)
+	ctx, cancel := context.WithTimeout(context.Background(), adminTimeout)
 	defer cancel()
 	return s.client.Disconnect(ctx)
 }

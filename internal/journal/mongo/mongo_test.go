@@ -4,13 +4,16 @@ package mongo_test
 
 import (
 	"context"
+	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
 	driver "go.mongodb.org/mongo-driver/v2/mongo"
 	"go.mongodb.org/mongo-driver/v2/mongo/options"
 
+	"github.com/wayfarer-rpg/wayfarer/internal/cut"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/journaltest"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/journaltest/ferret"
@@ -103,6 +106,36 @@ func TestBadURIDoesNotShowItsPassword(t *testing.T) {
 	_, err := mongo.Open(t.Context(), "mongodb://ada:s3cret@:x:y/", "d")
 	if err == nil || strings.Contains(err.Error(), "s3cret") {
 		t.Fatalf("got %v", err)
+	}
+}
+
+func TestAServerThatIsAwayIsSaidToBe(t *testing.T) {
+	t.Parallel()
+	server, err := url.Parse(ferret.URI(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if strings.Contains(server.Host, ",") || server.Scheme != "mongodb" {
+		t.Skip("a wire leads to one server only")
+	}
+	for name, begin := range map[string]func(*cut.Wire){
+		"that cannot be reached":  (*cut.Wire).Cut,
+		"that answers to nothing": (*cut.Wire).Mute,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			wire, through := cut.New(t, server.Host), *server
+			through.Host = wire.Addr()
+			q := through.Query()
+			q.Set("directConnection", "true")
+			through.RawQuery = q.Encode()
+			s := open(t, through.String(), ferret.Database())
+			t.Cleanup(func() { _ = s.Drop(context.Background()) })
+			journaltest.Away(t, s, journaltest.Outage{
+				Reads: true, Within: 8 * time.Second,
+				Begin: func() { begin(wire) }, End: func() { wire.Mend(t) },
+			})
+		})
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
+	"github.com/wayfarer-rpg/wayfarer/internal/journal/journaltest"
 )
 
 func TestConnectionsAreSetUpForDurability(t *testing.T) {
@@ -15,7 +16,7 @@ func TestConnectionsAreSetUpForDurability(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "10000"} {
+	for pragma, want := range map[string]string{"journal_mode": "wal", "synchronous": "2", "busy_timeout": "4000"} {
 		var got string
 		if err := s.writer.QueryRowContext(t.Context(), "PRAGMA "+pragma).Scan(&got); err != nil {
 			t.Fatal(err)
@@ -63,4 +64,20 @@ func TestListsWalkAnIndexOfFirstRecords(t *testing.T) {
 			}
 		}
 	}
+}
+
+func TestAFullDiskIsAway(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "j.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	// The one connection that writes is told that the file may not grow, and its pages are used up.
+	limit := func(pages string) {
+		if _, err := s.writer.ExecContext(t.Context(), "PRAGMA max_page_count = "+pages); err != nil {
+			t.Fatal(err)
+		}
+	}
+	journaltest.Full(t, s, func() { limit("1") }, func() { limit("1000000") })
 }

@@ -27,8 +27,14 @@ const (
 	// schemaVersion is kept in the file's user_version. A file of a later version is refused.
 	schemaVersion = 1
 
-	busyTimeout = 10 * time.Second
-	readers     = 4
+	// busyTimeout is how long SQLite waits for the lock of another process, operationTimeout how long an operation takes
+	// at most, waiting for our own writers included. The first is the shorter one, since SQLite's wait does not end with
+	// a context.
+	busyTimeout      = 4 * time.Second
+	operationTimeout = 5 * time.Second
+	// startTimeout is how long another process may be busy with the file's change to its format.
+	startTimeout = 10 * time.Second
+	readers      = 4
 )
 
 // Record 1 of each stream has index entries of its own, so that lists do not walk all records.
@@ -162,7 +168,7 @@ func dsn(path string, params ...string) string {
 // migrate makes the tables. Two processes may start at once, and the change to a write-ahead log does not wait for
 // another's lock as everything else does; so it is tried again.
 func (s *Store) migrate(ctx context.Context) error {
-	deadline := time.Now().Add(busyTimeout)
+	deadline := time.Now().Add(startTimeout)
 	for {
 		err := s.migrateOnce(ctx)
 		var e *msqlite.Error
@@ -199,8 +205,40 @@ func (s *Store) migrateOnce(ctx context.Context) error {
 	return tx.Commit()
 }
 
+// begin bounds an operation. The end of it tells a file that cannot be used for now from other failures; an end of the
+// caller's own context is neither.
+func begin(ctx context.Context, err *error) (context.Context, context.CancelFunc) {
+	within, cancel := context.WithTimeout(ctx, operationTimeout)
+	return within, func() {
+		cancel()
+		if ctx.Err() == nil && isAway(*err) {
+			*err = journal.Away(*err)
+		}
+	}
+}
+
+// isAway tells whether an error says that the file is locked for too long, or that the disk is full or fails: all of it
+// may be over by and by.
+func isAway(err error) bool {
+	if errors.Is(err, context.DeadlineExceeded) {
+		return true
+	}
+	var e *msqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code() & 0xff {
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_FULL,
+		sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_PROTOCOL:
+		return true
+	}
+	return false
+}
+
 // Insert implements [journal.Store].
-func (s *Store) Insert(ctx context.Context, r journal.Record) error {
+func (s *Store) Insert(ctx context.Context, r journal.Record) (err error) {
+	ctx, end := begin(ctx, &err)
+	defer end()
 	events := make([]string, len(r.Events))
 	for i, e := range r.Events {
 		events[i] = string(e)
@@ -232,12 +270,16 @@ func (s *Store) Insert(ctx context.Context, r journal.Record) error {
 }
 
 // Read implements [journal.Store].
-func (s *Store) Read(ctx context.Context, stream string, after, limit int) ([]journal.Record, error) {
+func (s *Store) Read(ctx context.Context, stream string, after, limit int) (_ []journal.Record, err error) {
+	ctx, end := begin(ctx, &err)
+	defer end()
 	return records(s.read.QueryContext(ctx, stream, after, max(limit, 0)))
 }
 
 // ByRequest implements [journal.Store].
-func (s *Store) ByRequest(ctx context.Context, stream, requestID string) (journal.Record, error) {
+func (s *Store) ByRequest(ctx context.Context, stream, requestID string) (_ journal.Record, err error) {
+	ctx, end := begin(ctx, &err)
+	defer end()
 	recs, err := records(s.byRequest.QueryContext(ctx, stream, requestID))
 	if err == nil && len(recs) == 0 {
 		err = journal.ErrNotFound
@@ -249,7 +291,9 @@ func (s *Store) ByRequest(ctx context.Context, stream, requestID string) (journa
 }
 
 // Firsts implements [journal.Store].
-func (s *Store) Firsts(ctx context.Context, f journal.Filter, c journal.Cursor, limit int) ([]journal.Record, error) {
+func (s *Store) Firsts(ctx context.Context, f journal.Filter, c journal.Cursor, limit int) (_ []journal.Record, err error) {
+	ctx, end := begin(ctx, &err)
+	defer end()
 	query, args := firsts(f, c, limit)
 	return records(s.reader.QueryContext(ctx, query, args...))
 }
@@ -303,10 +347,12 @@ func records(rows *sql.Rows, err error) ([]journal.Record, error) {
 }
 
 // Head implements [journal.Store].
-func (s *Store) Head(ctx context.Context, stream string, fold int) (journal.Head, error) {
+func (s *Store) Head(ctx context.Context, stream string, fold int) (_ journal.Head, err error) {
+	ctx, end := begin(ctx, &err)
+	defer end()
 	h := journal.Head{Stream: stream, Fold: fold}
 	var state []byte
-	err := s.head.QueryRowContext(ctx, stream, fold).Scan(&h.Seq, &h.RequestID, &state, &h.Sum)
+	err = s.head.QueryRowContext(ctx, stream, fold).Scan(&h.Seq, &h.RequestID, &state, &h.Sum)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = journal.ErrNotFound
 	}
@@ -315,19 +361,25 @@ func (s *Store) Head(ctx context.Context, stream string, fold int) (journal.Head
 }
 
 // PutHead implements [journal.Store].
-func (s *Store) PutHead(ctx context.Context, h journal.Head) error {
-	_, err := s.putHead.ExecContext(ctx, h.Stream, h.Fold, h.Seq, h.RequestID, string(h.State), h.Sum)
+func (s *Store) PutHead(ctx context.Context, h journal.Head) (err error) {
+	ctx, end := begin(ctx, &err)
+	defer end()
+	_, err = s.putHead.ExecContext(ctx, h.Stream, h.Fold, h.Seq, h.RequestID, string(h.State), h.Sum)
 	return err
 }
 
 // Owe implements [journal.Store].
-func (s *Store) Owe(ctx context.Context, o journal.Obligation) error {
-	_, err := s.owe.ExecContext(ctx, journal.RecordID(o.Stream, o.Seq), o.Kind, o.Stream, o.Seq)
+func (s *Store) Owe(ctx context.Context, o journal.Obligation) (err error) {
+	ctx, end := begin(ctx, &err)
+	defer end()
+	_, err = s.owe.ExecContext(ctx, journal.RecordID(o.Stream, o.Seq), o.Kind, o.Stream, o.Seq)
 	return err
 }
 
 // Owing implements [journal.Store].
-func (s *Store) Owing(ctx context.Context, kind string, after journal.Obligation, limit int) ([]journal.Obligation, error) {
+func (s *Store) Owing(ctx context.Context, kind string, after journal.Obligation, limit int) (_ []journal.Obligation, err error) {
+	ctx, end := begin(ctx, &err)
+	defer end()
 	id := ""
 	if after != (journal.Obligation{}) {
 		id = journal.RecordID(after.Stream, after.Seq)
@@ -349,8 +401,10 @@ func (s *Store) Owing(ctx context.Context, kind string, after journal.Obligation
 }
 
 // Settle implements [journal.Store].
-func (s *Store) Settle(ctx context.Context, stream string, through int) error {
-	_, err := s.settle.ExecContext(ctx, stream, through)
+func (s *Store) Settle(ctx context.Context, stream string, through int) (err error) {
+	ctx, end := begin(ctx, &err)
+	defer end()
+	_, err = s.settle.ExecContext(ctx, stream, through)
 	return err
 }
 

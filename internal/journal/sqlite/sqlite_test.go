@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/journaltest"
@@ -94,6 +95,31 @@ func TestFileOfALaterVersionIsRefused(t *testing.T) {
 	if _, err := sqlite.Open(t.Context(), path); err == nil || !strings.Contains(err.Error(), "schema version 99") {
 		t.Fatalf("got %v", err)
 	}
+}
+
+func TestAFileThatIsLockedForLongIsAway(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "j.db")
+	s, err := sqlite.Open(t.Context(), path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	other, err := sql.Open("sqlite", "file:"+path+"?_txlock=immediate")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = other.Close() })
+	var tx *sql.Tx
+	journaltest.Away(t, s, journaltest.Outage{
+		Within: 8 * time.Second,
+		Begin: func() {
+			if tx, err = other.BeginTx(t.Context(), nil); err != nil {
+				t.Fatal(err)
+			}
+		},
+		End: func() { _ = tx.Rollback() },
+	})
 }
 
 func BenchmarkStore(b *testing.B) { journaltest.Bench(b, fresh) }

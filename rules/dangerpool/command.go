@@ -106,16 +106,16 @@ type (
 	FightRounds struct{ Rounds int }
 	// EndCombat ends a fight (POOL-COMBAT-02, -05). Refused: NOT_IN_COMBAT.
 	EndCombat struct{ Calls []Call }
-	// AddLight lights a new source (POOL-LIGHT-02 to -05). Refused: ID_TAKEN.
+	// AddLight lights a new source (POOL-LIGHT-02 to -05). Refused: ID_TAKEN, TOO_MANY.
 	AddLight struct{ ID, Source string }
 	// SwitchLight lights a source or puts it out. Refused: NO_SUCH_LIGHT, LIGHT_SPENT, LIGHT_SPELL_ENDED.
 	SwitchLight struct {
 		ID string
 		On bool
 	}
-	// RefuelLight fills a lantern up and lights it (O-16). Refused: NO_SUCH_LIGHT, NO_LANTERN.
+	// RefuelLight fills a lantern up and lights it (O-16). Refused: NO_SUCH_LIGHT, NO_LANTERN, TOO_MANY.
 	RefuelLight struct{ ID string }
-	// CastSpell begins a spell of some seconds (POOL-SPELL-01 to -05).
+	// CastSpell begins a spell of some seconds (POOL-SPELL-01 to -05). Refused: TOO_MANY.
 	CastSpell struct {
 		ID      string
 		Seconds int
@@ -144,7 +144,7 @@ type (
 		Calls  []Call
 	}
 	// Adjust is the GM's hand in the delve: it sets what is named and leaves the rest. It takes no dice.
-	// Refused: NO_SUCH_AREA, NO_SUCH_SPELL.
+	// Refused: NO_SUCH_AREA, NO_SUCH_LIGHT, NO_SUCH_SPELL, TOO_MANY.
 	Adjust struct {
 		// Reason is kept in the log: 1 to 500 characters.
 		Reason string

@@ -38,8 +38,10 @@ const (
 	OverrideForbidden = "OVERRIDE_FORBIDDEN"
 	NoSuchSpill       = "NO_SUCH_SPILL"
 	NoEvent           = "NO_EVENT"
-	// TooLong: the delve has more dice or hunkered minutes than can be counted.
+	// TooLong: the delve has more dice or hunkered minutes, a fight more minutes, than can be counted. TooMany: it has as
+	// many lights or spells, a lantern as much oil, as it can have.
 	TooLong = "TOO_LONG"
+	TooMany = "TOO_MANY"
 	// Invalid is an argument outside its kind; the refusal names its field.
 	Invalid = "INVALID"
 )
@@ -344,7 +346,7 @@ func (c Call) check(rs *Ruleset, prefix string) error {
 		return err
 	}
 	if rs.is(paramEventOverride, optionForbidden) {
-		return play.Refuse(OverrideForbidden, "the ruleset leaves no choice of events").At(prefix + "override")
+		return play.Refuse(OverrideForbidden, "the ruleset leaves no choice of events").On(prefix + "override")
 	}
 	return nil
 }
@@ -384,8 +386,8 @@ func (c PassTime) decide(t *turn) error {
 		return nil
 	case t.InCombat:
 		e.Note, e.CombatMinutes = NoteHeldCombat, t.CombatMinutes+c.Minutes
-		if err := within("minutes", e.CombatMinutes, 0, MaxMinutes); err != nil {
-			return err
+		if e.CombatMinutes > MaxMinutes {
+			return play.Refuse(TooLong, "a fight of %d minutes", e.CombatMinutes).On("minutes")
 		}
 		t.emit(e)
 		return nil
@@ -518,7 +520,7 @@ func (c Act) way(t *turn) error {
 		return play.Refuse(NoSuchArea, "the map has no area %s", c.To).At("to")
 	}
 	if !slices.Contains(t.Ways(), c.To) {
-		return play.Refuse(NotConnected, "no way leads from %s to %s", t.Area, c.To).At("to")
+		return play.Refuse(NotConnected, "no way leads from %s to %s", t.Area, c.To).On("to")
 	}
 	return nil
 }
@@ -626,10 +628,10 @@ func (c AddLight) decide(t *turn) error {
 		return err
 	}
 	if t.light(c.ID) >= 0 {
-		return play.Refuse(IDTaken, "there is a light %s", c.ID).At("id")
+		return play.Refuse(IDTaken, "there is a light %s", c.ID).On("id")
 	}
-	if err := within("lights", len(t.Lights)+1, 0, MaxLights); err != nil {
-		return err
+	if len(t.Lights) >= MaxLights {
+		return play.Refuse(TooMany, "there are %d lights", len(t.Lights)).On("id")
 	}
 	t.lose(TriggerLightAdd)
 	t.emit(LightsChanged{Trigger: TriggerLightAdd, Lights: []Light{l}})
@@ -643,7 +645,7 @@ func (t *turn) known(id string) (Light, error) {
 	}
 	i := t.light(id)
 	if i < 0 {
-		return Light{}, play.Refuse(NoSuchLight, "there is no light %q", id).At("id")
+		return Light{}, play.Refuse(NoSuchLight, "there is no light %q", id).On("id")
 	}
 	return t.Lights[i], nil
 }
@@ -659,9 +661,9 @@ func (c SwitchLight) decide(t *turn) error {
 		switch {
 		case l.Active: // it stays as it is
 		case l.Source == LightSpell && !t.Ruleset.is(paramLightSpellRelight, optionAllowed):
-			return play.Refuse(LightSpellEnded, "%s has ended; it has to be cast anew", c.ID).At("id")
+			return play.Refuse(LightSpellEnded, "%s has ended; it has to be cast anew", c.ID).On("id")
 		case l.Remaining == 0:
-			return play.Refuse(LightSpent, "%s has nothing left to burn", c.ID).At("id")
+			return play.Refuse(LightSpent, "%s has nothing left to burn", c.ID).On("id")
 		}
 	}
 	l.Active = c.On
@@ -676,15 +678,15 @@ func (c RefuelLight) decide(t *turn) error {
 		return err
 	}
 	if l.Source != Lantern && l.Source != BullseyeLantern {
-		return play.Refuse(NoLantern, "%s burns no oil", c.ID).At("id")
+		return play.Refuse(NoLantern, "%s burns no oil", c.ID).On("id")
 	}
 	s, _ := t.Ruleset.source(l.Source)
 	if t.Ruleset.is(paramRefuelMode, optionReset) {
 		l.Remaining = 0
 	}
 	l.Remaining, l.Active = l.Remaining+s.Duration, true
-	if err := within("id", l.Remaining, 0, maxDiceOfALight+s.Duration); err != nil {
-		return err
+	if l.Remaining > maxDiceOfALight {
+		return play.Refuse(TooMany, "%s holds no more oil", c.ID).On("id")
 	}
 	t.lose(TriggerRefuel)
 	t.emit(LightsChanged{Trigger: TriggerRefuel, Lights: []Light{l}})
@@ -699,8 +701,8 @@ func (c CastSpell) decide(t *turn) error {
 	if err := t.equipped(); err != nil {
 		return err
 	}
-	if err := within("spells", len(t.Spells)+1, 0, MaxSpells); err != nil {
-		return err
+	if len(t.Spells) >= MaxSpells {
+		return play.Refuse(TooMany, "%d spells run", len(t.Spells)).On("id")
 	}
 	t.lose(TriggerCast)
 	t.emit(SpellCast{s})
@@ -712,7 +714,7 @@ func (c EndSpell) decide(t *turn) error {
 		return err
 	}
 	if t.spell(c.ID) < 0 {
-		return play.Refuse(NoSuchSpell, "no spell %q runs", c.ID).At("id")
+		return play.Refuse(NoSuchSpell, "no spell %q runs", c.ID).On("id")
 	}
 	t.lose(TriggerSpellEnd)
 	t.emit(SpellEnded(c))
@@ -739,10 +741,10 @@ func (c Narrate) decide(t *turn) error {
 	}
 	i := slices.IndexFunc(t.Last, func(s Spilled) bool { return s.Number == c.Spill })
 	if i < 0 {
-		return play.Refuse(NoSuchSpill, "spill %d is none of the latest trigger that spilled", c.Spill).At("spill")
+		return play.Refuse(NoSuchSpill, "spill %d is none of the latest trigger that spilled", c.Spill).On("spill")
 	}
 	if c.Event < 1 || c.Event > len(t.Last[i].Events) {
-		return play.Refuse(NoEvent, "spill %d has %d events", c.Spill, len(t.Last[i].Events)).At("event")
+		return play.Refuse(NoEvent, "spill %d has %d events", c.Spill, len(t.Last[i].Events)).On("event")
 	}
 	now := t.Last[i].Events[c.Event-1]
 	now.Shows, now.Note = cmp.Or(c.Shows, now.Shows), cmp.Or(c.Note, now.Note)
@@ -910,7 +912,7 @@ func (c Adjust) decide(t *turn) error {
 	lights := len(t.Lights)
 	for i, id := range c.Drop {
 		if t.light(id) < 0 {
-			return play.Refuse(NoSuchLight, "there is no light %q", id).At(fmt.Sprintf("drop[%d]", i))
+			return play.Refuse(NoSuchLight, "there is no light %q", id).On(fmt.Sprintf("drop[%d]", i))
 		}
 	}
 	for _, l := range c.Lights {
@@ -918,8 +920,8 @@ func (c Adjust) decide(t *turn) error {
 			lights++
 		}
 	}
-	if err := within("lights", lights, 0, MaxLights); err != nil {
-		return err
+	if lights > MaxLights {
+		return play.Refuse(TooMany, "that makes %d lights", lights).On("lights")
 	}
 	if len(c.Lights)+len(c.Drop) > 0 {
 		t.emit(LightsChanged{Lights: c.Lights, Dropped: c.Drop})
@@ -928,7 +930,7 @@ func (c Adjust) decide(t *turn) error {
 		known := t.spell(s.ID)
 		switch {
 		case known < 0 && s.Seconds == 0:
-			return play.Refuse(NoSuchSpell, "no spell %q runs", s.ID).At(fmt.Sprintf("spells[%d].id", i))
+			return play.Refuse(NoSuchSpell, "no spell %q runs", s.ID).On(fmt.Sprintf("spells[%d].id", i))
 		case known >= 0:
 			t.emit(SpellEnded{s.ID})
 		}
@@ -936,7 +938,10 @@ func (c Adjust) decide(t *turn) error {
 			t.emit(SpellCast{s})
 		}
 	}
-	return within("spells", len(t.Spells), 0, MaxSpells)
+	if len(t.Spells) > MaxSpells {
+		return play.Refuse(TooMany, "that makes %d spells", len(t.Spells)).On("spells")
+	}
+	return nil
 }
 
 func (c Adjust) check(t *turn) error {

@@ -81,7 +81,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 	}{
 		"negative real time":              {d, PassTime{Minutes: -1}, Invalid, "minutes"},
 		"a year of real time":             {d, PassTime{Minutes: 525_600}, Invalid, "minutes"},
-		"a fight of a month":              {do(t, fight, PassTime{Minutes: MaxMinutes}), PassTime{Minutes: 1}, Invalid, "minutes"},
+		"a fight of a month":              {do(t, fight, PassTime{Minutes: MaxMinutes}), PassTime{Minutes: 1}, TooLong, "minutes"},
 		"negative waiting":                {d, LetTimePass{Minutes: -1}, Invalid, "minutes"},
 		"waiting beyond all bounds":       {d, LetTimePass{Minutes: MaxMinutes + 1}, Invalid, "minutes"},
 		"negative rounds":                 {fight, FightRounds{-1}, Invalid, "rounds"},
@@ -168,13 +168,15 @@ func TestBoundsOfADelve(t *testing.T) {
 	for i := range MaxLights {
 		d = after(t, d, "LIGHT_ADD torch-"+strings.Repeat("i", i+1)+" TORCH")
 	}
-	eq(t, "field", refuse(t, d, AddLight{"one more", Torch}, Invalid), "lights")
+	lamp := after(t, do(t, begun(t, nil, nil), Adjust{Reason: "x", Lights: []Light{{"lamp", Lantern, maxDiceOfALight - 6, false}}}), "REFUEL lamp")
+	eq(t, "field", refuse(t, lamp, RefuelLight{"lamp"}, TooMany), "id")
+	eq(t, "field", refuse(t, d, AddLight{"one more", Torch}, TooMany), "id")
 	for range MaxSpells {
 		d = after(t, d, "CAST ward 6000")
 	}
-	eq(t, "field", refuse(t, d, CastSpell{"one more", 60}, Invalid), "spells")
-	eq(t, "field", refuse(t, d, Adjust{Reason: "x", Spells: []Spell{{"one more", 60}}}, Invalid), "spells")
-	eq(t, "field", refuse(t, d, Adjust{Reason: "x", Lights: []Light{{"one more", Torch, 1, true}}}, Invalid), "lights")
+	eq(t, "field", refuse(t, d, CastSpell{"one more", 60}, TooMany), "id")
+	eq(t, "field", refuse(t, d, Adjust{Reason: "x", Spells: []Spell{{"one more", 60}}}, TooMany), "spells")
+	eq(t, "field", refuse(t, d, Adjust{Reason: "x", Lights: []Light{{"one more", Torch, 1, true}}}, TooMany), "lights")
 }
 
 func TestTheHandOfAGM(t *testing.T) {

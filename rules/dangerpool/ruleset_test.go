@@ -98,6 +98,20 @@ func TestARulesetComesBackFromItsJSON(t *testing.T) {
 	eq(t, "a value that the campaign set", read.int("pool_limit"), 7)
 }
 
+func TestBounds(t *testing.T) {
+	t.Parallel()
+	for name, p := range shippedParams() {
+		low, high, ok := Bounds(name)
+		n, whole := normal(p.Default).(int)
+		if ok != whole || ok && (n < low || n > high) {
+			t.Errorf("%s: %d..%d, %v for %v", name, low, high, ok, p.Default)
+		}
+	}
+	if _, _, ok := Bounds("luck"); ok {
+		t.Error("an unknown parameter has bounds")
+	}
+}
+
 // What the document says to people is what the parameters do.
 func TestTheTriggerTableAgrees(t *testing.T) {
 	t.Parallel()

@@ -227,8 +227,8 @@ var domains = map[string]domain{
 	paramSeverityNames:     {list: true, exactly: 3},
 }
 
-// Bounds returns the least and the greatest value of a parameter that is a whole number; not ok for any other.
-func Bounds(name string) (low, high int, ok bool) {
+// ParamRange returns the least and the greatest value of a parameter that is a whole number; not ok for any other.
+func ParamRange(name string) (low, high int, ok bool) {
 	d, ok := domains[name]
 	return d.low, d.high, ok && !d.list
 }

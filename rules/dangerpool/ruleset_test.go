@@ -98,16 +98,16 @@ func TestARulesetComesBackFromItsJSON(t *testing.T) {
 	eq(t, "a value that the campaign set", read.int("pool_limit"), 7)
 }
 
-func TestBounds(t *testing.T) {
+func TestParamRange(t *testing.T) {
 	t.Parallel()
 	for name, p := range shippedParams() {
-		low, high, ok := Bounds(name)
+		low, high, ok := ParamRange(name)
 		n, whole := normal(p.Default).(int)
 		if ok != whole || ok && (n < low || n > high) {
 			t.Errorf("%s: %d..%d, %v for %v", name, low, high, ok, p.Default)
 		}
 	}
-	if _, _, ok := Bounds("luck"); ok {
+	if _, _, ok := ParamRange("luck"); ok {
 		t.Error("an unknown parameter has bounds")
 	}
 }

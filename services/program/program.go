@@ -159,7 +159,7 @@ func Run(ctx context.Context, name, version string, getenv func(string) string, 
 			return errors.Join(fmt.Errorf("WAYFARER_METRICS_LISTEN: %w", err), lis.Close())
 		}
 		done := make(chan error, 1)
-		go func() { done <- serve.HTTP(beside, metrics, telemetry.Metrics(), time.Second) }()
+		go func() { done <- serve.HTTP(beside, metrics, server.Probes(telemetry.Metrics()), time.Second) }()
 		closers = append(closers, func() error { cancel(); return <-done })
 	}
 	if sw, ok := service.(sweeper); ok {

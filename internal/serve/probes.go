@@ -1,0 +1,34 @@
+package serve
+
+import (
+	"encoding/json"
+	"net/http"
+
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+)
+
+// Probes serves what stands beside the gRPC port, for who looks after the process: /healthz, which answers 200 as long as the
+// process answers at all, /readyz, 200 while health is SERVING and else 503, and /metrics, which is the given handler.
+// The probes of Kubernetes cannot speak gRPC over TLS, so these are plain HTTP on a port that nobody else reaches.
+func (s *Server) Probes(metrics http.Handler) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", metrics)
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		say(w, http.StatusOK, healthv1.HealthCheckResponse_SERVING)
+	})
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
+		res, err := s.health.Check(r.Context(), &healthv1.HealthCheckRequest{})
+		if err != nil || res.GetStatus() != healthv1.HealthCheckResponse_SERVING {
+			say(w, http.StatusServiceUnavailable, healthv1.HealthCheckResponse_NOT_SERVING)
+			return
+		}
+		say(w, http.StatusOK, healthv1.HealthCheckResponse_SERVING)
+	})
+	return mux
+}
+
+func say(w http.ResponseWriter, code int, status healthv1.HealthCheckResponse_ServingStatus) {
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(code)
+	_ = json.NewEncoder(w).Encode(map[string]string{"status": status.String()}) // a prober that left needs no answer
+}

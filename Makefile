@@ -73,11 +73,21 @@ bin/ferretdev: $(wildcard deploy/local/ferretdev/*.go deploy/local/ferretdev/go.
 	@tools/slow.sh "building bin/ferretdev: a stand-in for MongoDB" \
 		env -C deploy/local/ferretdev $(OUTSIDE) CGO_ENABLED=0 go build -trimpath -o ../../../$@ .
 
+##### Shipping
+
+.PHONY: images
+images: $(TOOLS)/cyclonedx-gomod ## build an image of each program with buildah; IMAGE_PREFIX and VERSION name them
+	@deploy/docker/images.sh build
+
+.PHONY: test-images
+test-images: images ## start every image
+	@deploy/docker/images.sh check
+
 ##### Checking
 
 .PHONY: test
 test: ## everything that CI runs; the test runner's summary comes last
-	@tools/check.sh check-format vet house check-generate lint-proto breaking lint workflowcheck test-tools test-servers test-chart -- test-go
+	@tools/check.sh check-format vet house check-generate lint-proto breaking lint workflowcheck test-tools test-servers test-deploy -- test-go
 
 .PHONY: check-format
 check-format:
@@ -86,7 +96,7 @@ check-format:
 .PHONY: vet
 vet:
 	@for dir in $(MODULES); do go -C "$$dir" vet ./...; done
-	for dir in tools deploy/local/ferretdev deploy/local/temporaldev deploy/helm; do $(OUTSIDE) go -C "$$dir" vet ./...; done
+	for dir in tools deploy/local/ferretdev deploy/local/temporaldev deploy/check; do $(OUTSIDE) go -C "$$dir" vet ./...; done
 
 .PHONY: house
 house:
@@ -109,9 +119,9 @@ test-servers:
 	@$(OUTSIDE) CGO_ENABLED=0 go -C deploy/local/ferretdev test -trimpath ./...
 	$(OUTSIDE) go -C deploy/local/temporaldev test ./...
 
-.PHONY: test-chart
-test-chart:
-	@$(OUTSIDE) go -C deploy/helm test ./...
+.PHONY: test-deploy
+test-deploy:
+	@$(OUTSIDE) go -C deploy/check test ./...
 
 # TESTFLAGS adds to `go test`, PACKAGES restricts it.
 PACKAGES ?= ./... github.com/wayfarer-rpg/wayfarer/proto/...
@@ -191,5 +201,6 @@ $(TOOLS)/$(1): tools/$(2)/go.mod tools/$(2)/go.sum
 endef
 $(eval $(call tool,buf,buf,github.com/bufbuild/buf/cmd/buf,))
 $(eval $(call tool,golangci-lint,lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,: the first time takes minutes))
+$(eval $(call tool,cyclonedx-gomod,sbom,github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod,))
 $(eval $(call tool,gotestsum,test,gotest.tools/gotestsum,))
 $(eval $(call tool,workflowcheck,test,go.temporal.io/sdk/contrib/tools/workflowcheck,))

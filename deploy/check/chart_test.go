@@ -1,6 +1,6 @@
-// Package helm_test holds the chart to what a cluster would say of it: each set of values renders, every object decodes
+// Package check_test holds the chart to what a cluster would say of it: each set of values renders, every object decodes
 // strictly, and every pod passes the "restricted" Pod Security Standard.
-package helm_test
+package check_test
 
 import (
 	"flag"
@@ -37,7 +37,7 @@ var programs = []string{"dice", "party", "dungeon", "travel", "expedition", "gat
 
 func load(t *testing.T) *chart.Chart {
 	t.Helper()
-	c, err := loader.Load("wayfarer")
+	c, err := loader.Load(filepath.Join("..", "helm", "wayfarer"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +55,7 @@ func values(t *testing.T, text string) map[string]any {
 
 func valuesFile(t *testing.T, name string) map[string]any {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join("wayfarer", "ci", name+"-values.yaml"))
+	raw, err := os.ReadFile(filepath.Join("..", "helm", "wayfarer", "ci", name+"-values.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -135,7 +135,7 @@ func of[T runtime.Object](all []runtime.Object) (out []T) {
 func TestLint(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"minimal", "production"} {
-		linted := lint.RunAll("wayfarer", valuesFile(t, name), "games")
+		linted := lint.RunAll(filepath.Join("..", "helm", "wayfarer"), valuesFile(t, name), "games")
 		for _, m := range linted.Messages {
 			if m.Severity > support.InfoSev {
 				t.Errorf("%s: %v", name, m)

@@ -1,4 +1,4 @@
-module github.com/wayfarer-rpg/wayfarer/deploy/helm
+module github.com/wayfarer-rpg/wayfarer/deploy/check
 
 go 1.26.0
 

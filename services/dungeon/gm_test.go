@@ -68,6 +68,27 @@ func TestAStagedRun(t *testing.T) {
 		t.Errorf("after a round: %v", after)
 	}
 	w.foldsAlike(dive)
+	// What comes next is for game masters: they report the die that decides.
+	d := shipped("ostrell-granary")
+	var second []string
+	for _, c := range d.GetCards() {
+		if c.GetKind() == digger.Second {
+			second = append(second, c.GetId())
+		}
+	}
+	if after = n.run(gm); after.GetNextDraw() != digger.Second || !slices.Equal(after.GetCandidates(), second) {
+		t.Errorf("next comes %s of %v", after.GetNextDraw(), after.GetCandidates())
+	}
+	list := do[*dungeonv1.ListRunsResponse](n, adas, &dungeonv1.ListRunsRequest{Parent: camp}).GetRuns()
+	for _, r := range append(list, n.run(adas), n.run(bot)) {
+		if r.GetNextDraw() != "" || len(r.GetCandidates()) > 0 {
+			t.Errorf("a player sees what comes next: %v", r)
+		}
+	}
+	drawn := do[*dungeonv1.DrawResponse](n, gm, withDice(&dungeonv1.DrawRequest{Name: dive, Character: ada, Etag: after.GetEtag()}, int32(len(second)))).GetRun() //nolint:gosec // small
+	if drawn.GetChallenge().GetCard() != second[len(second)-1] || drawn.GetNextDraw() != "" {
+		t.Errorf("drawn: %v", drawn)
+	}
 
 	// One leaves, who has no seat anywhere.
 	if left := do[*dungeonv1.LeaveResponse](n, gm, &dungeonv1.LeaveRequest{Name: dive, Character: stranded}).GetRun(); len(left.GetMembers()) != 1 {

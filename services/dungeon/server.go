@@ -95,14 +95,15 @@ func (s *Server) Close() error { return errors.Join(s.definitions.Close(), s.run
 
 // GetRun implements RunService.
 func (s *Server) GetRun(ctx context.Context, req *dungeonv1.GetRunRequest) (*dungeonv1.GetRunResponse, error) {
-	if _, err := s.access.Caller(ctx, req.GetName()); err != nil {
+	c, err := s.access.Caller(ctx, req.GetName())
+	if err != nil {
 		return nil, err
 	}
 	at, err := s.runs.Load(ctx, req.GetName())
 	if err != nil {
 		return nil, missing(err, "name", req.GetName())
 	}
-	return &dungeonv1.GetRunResponse{Run: runOf(at)}, nil
+	return adapter.Redact(c, &dungeonv1.GetRunResponse{Run: runOf(at)}), nil
 }
 
 // ListRuns implements RunService.
@@ -119,7 +120,7 @@ func (s *Server) ListRuns(ctx context.Context, req *dungeonv1.ListRunsRequest) (
 	for _, at := range page.Rows {
 		res.Runs = append(res.Runs, runOf(at))
 	}
-	return res, nil
+	return adapter.Redact(c, res), nil
 }
 
 // WatchRun implements RunService.

@@ -384,7 +384,7 @@ func (r run) phase() dungeonv1.Run_Phase {
 	return dungeonv1.Run_PHASE_DRAW
 }
 
-// runOf shows a run. Nothing of it is secret: undrawn cards are not in it.
+// runOf shows a run; of the undrawn cards it has only what comes next, which is secret.
 func runOf(at journal.At[run]) *dungeonv1.Run {
 	r := at.State
 	out := &dungeonv1.Run{
@@ -407,6 +407,10 @@ func runOf(at journal.At[run]) *dungeonv1.Run {
 			}
 		}
 		out.Members = append(out.Members, x)
+	}
+	if g.Pending == nil && !g.Over() {
+		out.NextDraw = g.NextDraw()
+		out.Candidates, _ = g.Candidates()
 	}
 	if c, ok := g.Card(); ok {
 		out.Challenge = &dungeonv1.Challenge{

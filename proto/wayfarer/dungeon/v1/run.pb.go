@@ -149,7 +149,12 @@ type Run struct {
 	// True when everything borrowed has been given back.
 	Settled bool `protobuf:"varint,21,opt,name=settled,proto3" json:"settled,omitempty"`
 	// True when a game master staged the run: it has no party and has borrowed nothing.
-	Staged        bool `protobuf:"varint,22,opt,name=staged,proto3" json:"staged,omitempty"`
+	Staged bool `protobuf:"varint,22,opt,name=staged,proto3" json:"staged,omitempty"`
+	// Kind of the card that the next draw brings; empty unless one is to be drawn. GMs only: it tells of the deck.
+	NextDraw string `protobuf:"bytes,23,opt,name=next_draw,json=nextDraw,proto3" json:"next_draw,omitempty"`
+	// Ids of the cards that the next draw may bring, in deck order: a reported die is a place in this list, from 1; one card
+	// takes no die. GMs only.
+	Candidates    []string `protobuf:"bytes,24,rep,name=candidates,proto3" json:"candidates,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -336,6 +341,20 @@ func (x *Run) GetStaged() bool {
 		return x.Staged
 	}
 	return false
+}
+
+func (x *Run) GetNextDraw() string {
+	if x != nil {
+		return x.NextDraw
+	}
+	return ""
+}
+
+func (x *Run) GetCandidates() []string {
+	if x != nil {
+		return x.Candidates
+	}
+	return nil
 }
 
 // Challenge is the pending card, as everybody sees it.
@@ -4405,7 +4424,7 @@ var File_wayfarer_dungeon_v1_run_proto protoreflect.FileDescriptor
 
 const file_wayfarer_dungeon_v1_run_proto_rawDesc = "" +
 	"\n" +
-	"\x1dwayfarer/dungeon/v1/run.proto\x12\x13wayfarer.dungeon.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!wayfarer/dungeon/v1/dungeon.proto\x1a\x1dwayfarer/type/v1/record.proto\"\xcb\b\n" +
+	"\x1dwayfarer/dungeon/v1/run.proto\x12\x13wayfarer.dungeon.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a!wayfarer/dungeon/v1/dungeon.proto\x1a\x1ewayfarer/type/v1/options.proto\x1a\x1dwayfarer/type/v1/record.proto\"\x9a\t\n" +
 	"\x03Run\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12\x1d\n" +
 	"\adungeon\x18\x02 \x01(\tB\x03\xe0A\x05R\adungeon\x129\n" +
@@ -4434,7 +4453,11 @@ const file_wayfarer_dungeon_v1_run_proto_rawDesc = "" +
 	"\aeffects\x18\x13 \x03(\v2\x1b.wayfarer.dungeon.v1.EffectB\x03\xe0A\x03R\aeffects\x12\x1b\n" +
 	"\x06stream\x18\x14 \x01(\tB\x03\xe0A\x03R\x06stream\x12\x1d\n" +
 	"\asettled\x18\x15 \x01(\bB\x03\xe0A\x03R\asettled\x12\x1b\n" +
-	"\x06staged\x18\x16 \x01(\bB\x03\xe0A\x03R\x06staged\"\xb2\x01\n" +
+	"\x06staged\x18\x16 \x01(\bB\x03\xe0A\x03R\x06staged\x12$\n" +
+	"\tnext_draw\x18\x17 \x01(\tB\a\xe0A\x03\xe8\xab\x19\x01R\bnextDraw\x12'\n" +
+	"\n" +
+	"candidates\x18\x18 \x03(\tB\a\xe0A\x03\xe8\xab\x19\x01R\n" +
+	"candidates\"\xb2\x01\n" +
 	"\x05Phase\x12\x15\n" +
 	"\x11PHASE_UNSPECIFIED\x10\x00\x12\x0e\n" +
 	"\n" +

@@ -56,7 +56,7 @@ type RunServiceClient interface {
 	// keeps the reason. Fails with ALREADY_EXISTS, NOT_FOUND (dungeon). Refused: TOO_FEW_MEMBERS, PARTY_FULL, NOT_A_MEMBER
 	// (the leader), EXHAUSTED (the leader), UNKNOWN_QUALITY, INVALID.
 	StageRun(ctx context.Context, in *StageRunRequest, opts ...grpc.CallOption) (*StageRunResponse, error)
-	// GetRun reads a run. Nobody sees undrawn cards here.
+	// GetRun reads a run. Of undrawn cards only GMs see anything.
 	GetRun(ctx context.Context, in *GetRunRequest, opts ...grpc.CallOption) (*GetRunResponse, error)
 	// ListRuns lists a campaign's runs, newest first. Starts that were undone are left out.
 	ListRuns(ctx context.Context, in *ListRunsRequest, opts ...grpc.CallOption) (*ListRunsResponse, error)
@@ -241,7 +241,7 @@ type RunServiceServer interface {
 	// keeps the reason. Fails with ALREADY_EXISTS, NOT_FOUND (dungeon). Refused: TOO_FEW_MEMBERS, PARTY_FULL, NOT_A_MEMBER
 	// (the leader), EXHAUSTED (the leader), UNKNOWN_QUALITY, INVALID.
 	StageRun(context.Context, *StageRunRequest) (*StageRunResponse, error)
-	// GetRun reads a run. Nobody sees undrawn cards here.
+	// GetRun reads a run. Of undrawn cards only GMs see anything.
 	GetRun(context.Context, *GetRunRequest) (*GetRunResponse, error)
 	// ListRuns lists a campaign's runs, newest first. Starts that were undone are left out.
 	ListRuns(context.Context, *ListRunsRequest) (*ListRunsResponse, error)

@@ -112,7 +112,7 @@ var diggerTable = []described{
 // entriesOf are the tables of which an entry may be set by itself as well: their keys are those of the shipped document.
 var entriesOf = []string{
 	"challenge.tn", "exploration.success", "exploration.failure", "exhaustion.party_success", "exhaustion.party_failure",
-	"exhaustion.individual_failure", "risk.tool_extra_exhaustion",
+	"exhaustion.individual_failure", "risk.tool_extra_exhaustion", "belt.early_slot_dp_by_chapter",
 }
 
 // diggerParameters finds the parameters of the table in the shipped document.

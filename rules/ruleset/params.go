@@ -15,7 +15,9 @@ func declared(key string, bounds func(name string) (low, high int, ok bool)) fun
 		for name, d := range table {
 			entry, _ := d.(map[string]any)
 			p := Parameter{Name: name, Default: entry["default"], path: []string{key, name, "value"}, fallback: []string{key, name, "default"}}
-			p.Note, _ = entry["note"].(string)
+			if p.Note, _ = entry["note"].(string); p.Note == "" {
+				p.Note = unsaid[name]
+			}
 			if rules, ok := entry["rules"].([]any); ok {
 				for _, r := range rules {
 					id, _ := r.(string)
@@ -64,8 +66,8 @@ func (p *Parameter) describe(options any) {
 	p.Kind = kindOfDefault(p.Default)
 	switch d := p.Default.(type) {
 	case []any:
-		if len(d) > 0 && kindOfDefault(d[0]) == Integer {
-			p.Elements = Integer
+		if len(d) > 0 {
+			p.Elements = kindOfDefault(d[0])
 		}
 	case map[string]any:
 		for _, v := range d {
@@ -96,3 +98,12 @@ func bound(n int) *float64 {
 }
 
 func unbounded(string) (low, high int, ok bool) { return 0, 0, false }
+
+// unsaid are notes on parameters that a document leaves to speak for themselves.
+var unsaid = map[string]string{
+	"short_rest_minutes":       "length of a short rest",
+	"short_rest_dice":          "dice that a short rest adds",
+	"long_rest_minutes":        "length of a long rest",
+	"long_rest_dice":           "dice that a long rest adds",
+	"free_action_after_combat": "whether the first action after a combat adds no die",
+}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/wayfarer-rpg/wayfarer/rules/dangerpool"
 	"github.com/wayfarer-rpg/wayfarer/rules/dangerworld"
 	"github.com/wayfarer-rpg/wayfarer/rules/diedrop"
 	"github.com/wayfarer-rpg/wayfarer/rules/digger"
@@ -59,7 +60,7 @@ type Parameter struct {
 	System string
 	Name   string
 	Kind   Kind
-	// Elements is the kind of what a list or map holds: Integer or Number, 0 for anything else.
+	// Elements is the kind of what a list or map holds: Integer, Number, Enum for words, or 0 for anything else.
 	Elements Kind
 	// Min and Max bound a number, or the numbers of a list or map; nil: unbounded.
 	Min, Max *float64
@@ -108,6 +109,11 @@ var specs = map[string]spec{
 			r, ok := dangerworld.ParamRange(name)
 			return r.Min, r.Max, ok
 		}),
+	},
+	DangerPool: {
+		document:   dangerpool.DefaultDocument,
+		parse:      func(d []byte) error { _, err := dangerpool.Parse(d); return err },
+		parameters: declared("parameters", dangerpool.ParamRange),
 	},
 	DieDrop: {
 		document:   diedrop.DefaultDocument,
@@ -186,7 +192,7 @@ func Effective(system string, overrides map[string]any) (document []byte, origin
 		return nil, nil, fmt.Errorf("ruleset: %w", err)
 	}
 	if err := sys.parse(document); err != nil {
-		return nil, nil, invalid(names, err)
+		return nil, nil, sys.invalid(names, err)
 	}
 	return document, sys.origins(names), nil
 }
@@ -210,7 +216,7 @@ func (sys system) check(name string, overrides map[string]any) ([]string, error)
 
 // invalid turns what a system's package says of a document into a refusal. Its first line begins with the path at
 // fault; when that is none of what was overridden, one of those that were has made it so.
-func invalid(names []string, err error) error {
+func (sys system) invalid(names []string, err error) error {
 	var lines []string
 	for line := range strings.Lines(err.Error()) {
 		if lines = append(lines, strings.TrimSpace(line)); len(lines) == 5 {
@@ -218,13 +224,18 @@ func invalid(names []string, err error) error {
 		}
 	}
 	at := slices.MinFunc(names, func(a, b string) int { return rank(lines, a) - rank(lines, b) })
-	return play.Refuse(Invalid, "no ruleset comes of this: %s", strings.Join(lines, "; ")).At(at)
+	code := Invalid
+	if sys.named[at].Elements == Enum { // only its package knows the words
+		code = OutOfRange
+	}
+	return play.Refuse(code, "no ruleset comes of this: %s", strings.Join(lines, "; ")).At(at)
 }
 
 // rank is the first line that is about a parameter; those after all lines speak of it nowhere.
 func rank(lines []string, name string) int {
 	i := slices.IndexFunc(lines, func(l string) bool {
 		path, _, _ := strings.Cut(l, ": ")
+		path = strings.TrimPrefix(strings.TrimPrefix(path, "parameters."), "params.")
 		return path == name || strings.HasPrefix(path, name+".") || strings.HasPrefix(path, name+"[") || strings.HasPrefix(name, path+".")
 	})
 	if i < 0 {
@@ -352,8 +363,10 @@ func (p Parameter) element(v any, where string) error {
 	if err := kindOf(p.Elements, v); err != "" {
 		return play.Refuse(WrongType, "%s%s has to be %s", p.Name, where, err).At(p.Name)
 	}
-	n, _ := v.(float64)
-	return p.bounded(n, where)
+	if n, ok := v.(float64); ok {
+		return p.bounded(n, where)
+	}
+	return nil
 }
 
 func (p Parameter) bounded(n float64, where string) error {
@@ -386,7 +399,8 @@ func kindOf(k Kind, v any) string {
 		_, ok = v.(map[string]any)
 		want = "an object"
 	case Enum:
-		return "" // the options tell
+		_, ok = v.(string)
+		want = "a word"
 	}
 	if ok {
 		return ""

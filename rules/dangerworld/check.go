@@ -319,10 +319,10 @@ func (c Reroll) lock(t *turn, check Check) ([]string, error) {
 		at := slices.IndexFunc(faces, func(f Face) bool { return f.Die == die })
 		field := fmt.Sprintf("lock[%d]", i)
 		if at < 0 {
-			return nil, play.Refuse(NoSuchDie, "check %d has no die %q", check.Number, die).At(field)
+			return nil, play.Refuse(NoSuchDie, "check %d has no die %q", check.Number, die).On(field)
 		}
 		if faces[at].isPenalty() && !withPool {
-			return nil, play.Refuse(NotLockable, "%s is a penalty die, which nobody locks", die).At(field)
+			return nil, play.Refuse(NotLockable, "%s is a penalty die, which nobody locks", die).On(field)
 		}
 		locked[die] = true
 	}
@@ -400,7 +400,7 @@ func (c Reroll) decide(t *turn) error {
 func (rs *Ruleset) Sets(faces []Face, cancel map[int][]string) ([]Set, error) {
 	for height := range cancel {
 		if _, ok := rs.accomplishment(height); !ok && len(cancel[height]) > 0 {
-			return nil, play.Refuse(BadCancel, "there is no set of height %d", height).At("cancel")
+			return nil, play.Refuse(BadCancel, "there is no set of height %d", height).On("cancel")
 		}
 	}
 	var out []Set
@@ -424,7 +424,7 @@ func (rs *Ruleset) Sets(faces []Face, cancel map[int][]string) ([]Set, error) {
 		if len(gone) > 0 {
 			for i, die := range gone {
 				if len(gone) != k || !slices.Contains(all, die) || slices.Contains(gone[:i], die) {
-					return nil, play.Refuse(BadCancel, "of height %d exactly %d different dice of %v are given up", a.Height, k, all).At("cancel")
+					return nil, play.Refuse(BadCancel, "of height %d exactly %d different dice of %v are given up", a.Height, k, all).On("cancel")
 				}
 			}
 		} else {
@@ -486,7 +486,7 @@ func (c Claim) choose(rs *Ruleset, candidates []Set) (Set, bool, error) {
 	case c.Height != 0:
 		i := slices.IndexFunc(candidates, func(s Set) bool { return s.Height == c.Height })
 		if i < 0 {
-			return Set{}, false, play.Refuse(NoSuchSet, "no set of height %d can be claimed", c.Height).At("height")
+			return Set{}, false, play.Refuse(NoSuchSet, "no set of height %d can be claimed", c.Height).On("height")
 		}
 		return candidates[i], true, nil
 	case len(candidates) == 0:

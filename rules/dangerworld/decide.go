@@ -106,7 +106,7 @@ func first(errs ...error) error {
 func (t *turn) present(character, field string) (Sheet, error) {
 	s, ok := t.Sheet(character)
 	if !ok {
-		return s, play.Refuse(NotPresent, "%s is not in the scene", character).At(field)
+		return s, play.Refuse(NotPresent, "%s is not in the scene", character).On(field)
 	}
 	return s, nil
 }
@@ -228,7 +228,7 @@ func (t *turn) create(field string, c Challenge) error {
 		return err
 	}
 	if _, ok := t.Challenge(c.Name); ok {
-		return play.Refuse(NameTaken, "there is a challenge %q already", c.Name).At(field)
+		return play.Refuse(NameTaken, "there is a challenge %q already", c.Name).On(field)
 	}
 	if len(t.Challenges) >= MaxChallenges {
 		return play.Refuse(TooMany, "a scene has at most %d challenges", MaxChallenges)
@@ -262,7 +262,7 @@ func checkCap(most *int, least int) error {
 func (t *turn) named(field, name string) (Challenge, error) {
 	c, ok := t.Challenge(name)
 	if !ok {
-		return c, play.Refuse(NoSuchChallenge, "there is no challenge %q", name).At(field)
+		return c, play.Refuse(NoSuchChallenge, "there is no challenge %q", name).On(field)
 	}
 	return c, nil
 }

@@ -109,12 +109,20 @@ func do(t *testing.T, s Scene, c Command, faces ...int) Scene {
 	return next
 }
 
+// standing are the refusals whose field the present state does not allow.
+var standing = map[string]bool{
+	NotPresent: true, NoSuchChallenge: true, NameTaken: true, NoSuchSet: true, NoSuchDie: true, NotLockable: true, BadCancel: true,
+}
+
 // refuse expects a refusal by its code and, when there is one, its field.
 func refuse(t *testing.T, s Scene, code, field string, c Command, faces ...int) {
 	t.Helper()
 	_, _, refused := try(t, s, c, faces...)
 	if refused == nil {
 		t.Fatalf("%#v is not refused", c)
+	}
+	if now := standing[code]; refused.Standing != now && refused.Field != "" {
+		t.Fatalf("%s at %q depends on the state: %v", code, field, refused.Standing)
 	}
 	if refused.Code != code || refused.Field != field {
 		t.Fatalf("%#v is refused as %s at %q, not %s at %q: %s", c, refused.Code, refused.Field, code, field, refused.Message)

@@ -28,6 +28,6 @@ func root() *cobra.Command {
 		Use: "wayfarer", Short: "Plays expeditions and checks dice", Version: version,
 		SilenceUsage: true, SilenceErrors: true,
 	}
-	c.AddCommand(demoCommand(), diceCommand(), simulateCommand(), balanceCommand())
+	c.AddCommand(demoCommand(), consoleCommand(), diceCommand(), issuerCommand(), simulateCommand(), balanceCommand())
 	return c
 }

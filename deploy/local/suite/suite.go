@@ -144,6 +144,12 @@ func (s *Suite) start(ctx, running context.Context) error {
 	if err := os.MkdirAll(s.cfg.Data, 0o700); err != nil {
 		return err
 	}
+	// First, and so given back last: two processes on one directory would overwrite each other's keys and share Temporal.
+	unlock, err := lock(ctx, s.cfg.Data)
+	if err != nil {
+		return err
+	}
+	s.onClose(unlock)
 	// Temporal takes longest, so it starts beside everything else.
 	temporal, err := s.startTemporal(running)
 	if err != nil {

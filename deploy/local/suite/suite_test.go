@@ -5,11 +5,13 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
+	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
@@ -214,6 +216,27 @@ func TestThoseWhoWatchAreToldOfTheEnd(t *testing.T) {
 	if err := tb.Wait(); err != nil {
 		t.Error(err)
 	}
+}
+
+func TestADirectoryIsServedFromOnce(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cfg := suite.Config{HTTP: "127.0.0.1:0", Data: dir, Grace: 5 * time.Second, Logger: slog.New(slog.DiscardHandler)}
+	first, err := suite.Start(t.Context(), cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	second, err := suite.Start(t.Context(), cfg)
+	if want := fmt.Sprintf("process %d serves from %s already", os.Getpid(), dir); err == nil || !strings.Contains(err.Error(), want) {
+		t.Errorf("a second one is told %v, want %q", err, want)
+	}
+	if second != nil {
+		_ = second.Close()
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	start(t, dir)
 }
 
 func TestAStartThatFailsLeavesNothingBehind(t *testing.T) {

@@ -94,8 +94,9 @@ func (s *Suite) startTemporal(running context.Context) (func(context.Context) (s
 			return nil
 		}
 		stopping = true
+		// The end of its input would be the end of its parent to it: then it does not tidy up.
 		_ = child.Process.Signal(syscall.SIGTERM)
-		_ = in.Close()
+		defer func() { _ = in.Close() }()
 		select {
 		case <-gone:
 		case <-time.After(20 * time.Second):

@@ -2,9 +2,10 @@
 // for play on one machine, for development and for tests. Production uses a cluster of its own.
 //
 // Once clients can be served it prints one line of JSON to standard output, {"frontend": "host:port", "ui": "http://…"},
-// and nothing else there. It ends on SIGTERM and SIGINT, and with -with-parent when its standard input ends: who starts
-// it with a pipe there is sure that it does not outlive them, however they die. After kill -9 a new start on the same
-// file goes on with every workflow and timer.
+// and nothing else there. It ends on SIGTERM and SIGINT, and with -with-parent, at once, when its standard input ends: who
+// starts it with a pipe there is sure that it does not outlive them, however they die. After such an end, as after
+// kill -9, a new start on the same file goes on with every workflow and timer. Only one server works on a file: a second
+// one waits some seconds for the first to end, then it gives up.
 //
 // It is a module of its own because the server needs another version of Temporal's API than the SDK that the house uses.
 package main
@@ -51,6 +52,8 @@ const (
 	grace = 10 * time.Second
 	// patience is how long a start may take.
 	patience = time.Minute
+	// lockWait is how long another server on the same file may take for its end.
+	lockWait = grace + 5*time.Second
 )
 
 type options struct {
@@ -131,8 +134,16 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) 
 	if o.withParent {
 		go func() {
 			_, _ = io.Copy(io.Discard, stdin) // an error is an end as well
-			cancel()
+			os.Exit(0)                        // without more ado: the next server may be waiting for the file
 		}()
+	}
+	if o.db != "" {
+		if err := os.MkdirAll(filepath.Dir(o.db), 0o750); err != nil {
+			return fmt.Errorf("-db: %w", err)
+		}
+		if err := lock(ctx, o.db, lockWait); err != nil {
+			return fmt.Errorf("-db: %w", err)
+		}
 	}
 	if o.port, err = choose("port", o.port); err != nil {
 		return err
@@ -276,9 +287,6 @@ func openStore(o options) (*config.SQL, error) {
 		store.ConnectAttributes = map[string]string{"mode": "memory", "cache": "shared"}
 		store.DatabaseName = "temporaldev" + strconv.Itoa(o.port)
 	} else {
-		if err := os.MkdirAll(filepath.Dir(o.db), 0o750); err != nil {
-			return nil, fmt.Errorf("-db: %w", err)
-		}
 		if err := createFile(o.db); err != nil {
 			return nil, fmt.Errorf("-db: %w", err)
 		}

@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
 	"net/http"
 	"os"
@@ -144,6 +145,34 @@ func TestEndsWhenTold(t *testing.T) {
 				t.Error("it goes on")
 			}
 		})
+	}
+}
+
+func TestAServerOnAFileInUseWaitsForItsTurn(t *testing.T) {
+	t.Parallel()
+	db := filepath.Join(t.TempDir(), "temporal.db")
+	first := start(t, "-ui-port=-1", "-db="+db, "-with-parent")
+	if err := lock(t.Context(), db, 10*time.Millisecond); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d", first.Process.Pid)) {
+		t.Errorf("a file in use is locked with %v", err)
+	}
+	second := make(chan *program)
+	go func() {
+		defer close(second)
+		second <- start(t, "-ui-port=-1", "-db="+db, "-with-parent")
+	}()
+	select {
+	case <-second:
+		t.Error("two servers are ready on one file")
+	default:
+	}
+	if err := first.stdin.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if p := <-second; p == nil {
+		t.Error("the second server did not start")
+	}
+	if err := first.Wait(); err != nil {
+		t.Errorf("the first server ended with %v", err)
 	}
 }
 

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"go.opentelemetry.io/otel/metric"
 )
 
 const (
@@ -192,7 +194,14 @@ type Committed[S any] struct {
 //
 // After UNAVAILABLE, and after any other error than these and decide's, the command may or may not have been recorded:
 // repeat it.
-func (j *Journal[S]) Commit(ctx context.Context, cmd Command, decide func(ctx context.Context, at At[S]) (Decision, error)) (done Committed[S], err error) {
+func (j *Journal[S]) Commit(ctx context.Context, cmd Command, decide func(ctx context.Context, at At[S]) (Decision, error)) (Committed[S], error) {
+	ctx, end := begin(ctx, j.fold.Kind, cmd.Stream)
+	done, err := j.commit(ctx, cmd, decide)
+	end(done.Record, done.Replayed, err)
+	return done, err
+}
+
+func (j *Journal[S]) commit(ctx context.Context, cmd Command, decide func(ctx context.Context, at At[S]) (Decision, error)) (done Committed[S], err error) {
 	if err := cmd.check(); err != nil {
 		return Committed[S]{}, err
 	}
@@ -233,6 +242,9 @@ func (j *Journal[S]) Commit(ctx context.Context, cmd Command, decide func(ctx co
 		// A refusal, like a taken place, may be the echo of the command's own first success.
 		if first, ok, err := j.firstAnswer(ctx, cmd); err != nil || ok {
 			return first, err
+		}
+		if refusal == nil {
+			meters().conflicts.Add(ctx, 1, metric.WithAttributeSet(ofKind(j.fold.Kind)))
 		}
 		if refusal == nil && cmd.Once {
 			return Committed[S]{}, errEtag(cmd.Stream)

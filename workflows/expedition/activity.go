@@ -31,6 +31,7 @@ const (
 
 // restoreExpedition is the activity that reads where an expedition stands.
 func (s *Server) restoreExpedition(ctx context.Context, name string) (standing, error) {
+	defer beat(ctx)()
 	at, err := s.log.Load(ctx, name)
 	if err != nil {
 		return standing{}, pack(err)
@@ -38,10 +39,32 @@ func (s *Server) restoreExpedition(ctx context.Context, name string) (standing, 
 	return standingOf(at), nil
 }
 
+// beat tells Temporal that the worker is alive, until what it returns is called or the worker is stopped.
+func beat(ctx context.Context) (stop func()) {
+	if !activity.IsActivity(ctx) {
+		return func() {}
+	}
+	ctx, stop = context.WithCancel(ctx)
+	go func() {
+		tick := time.NewTicker(beatEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				activity.RecordHeartbeat(ctx)
+			}
+		}
+	}()
+	return stop
+}
+
 func standingOf(at journal.At[state]) standing { return standing{Phase: at.State.Phase, Seq: at.Seq} }
 
 // executeCommand is the activity that carries out one command. It may be repeated, and attempts may overlap.
 func (s *Server) executeCommand(ctx context.Context, name string, cmd command) (standing, error) {
+	defer beat(ctx)()
 	for range moves {
 		at, err := s.carryOut(ctx, name, cmd)
 		switch {

@@ -55,7 +55,7 @@ type Config struct {
 	// Clock dates records; nil: time.Now.
 	Clock func() time.Time
 	// Attempt is how long one attempt at a command may take; 0 means 10 s. A command whose worker died is taken up by
-	// another one after that time.
+	// another one sooner, after some three seconds without a sign of life.
 	Attempt time.Duration
 	// MaxUpdates is after how many commands a workflow begins a new run; 0 means 1000.
 	MaxUpdates int
@@ -123,7 +123,9 @@ func New(cfg Config) (*Server, error) {
 		runs:     dungeonv1.NewRunServiceClient(cfg.Dungeon),
 		gate:     newGate(cfg.InFlight),
 	}
-	s.worker = worker.New(cfg.Temporal, cfg.TaskQueue, worker.Options{WorkerStopTimeout: cfg.Grace})
+	s.worker = worker.New(cfg.Temporal, cfg.TaskQueue, worker.Options{
+		WorkerStopTimeout: cfg.Grace, MaxHeartbeatThrottleInterval: beatEvery, DefaultHeartbeatThrottleInterval: beatEvery,
+	})
 	s.register(s.worker)
 	return s, nil
 }
@@ -533,6 +535,7 @@ func (s *Server) update(ctx context.Context, name string, cmd command) error {
 	defer leave()
 	start := s.cfg.Temporal.NewWithStartWorkflowOperation(client.StartWorkflowOptions{
 		ID: name, TaskQueue: s.cfg.TaskQueue, WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowTaskTimeout: taskTimeout,
 	}, workflowName, input{Name: name})
 	handle, err := s.cfg.Temporal.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
 		StartWorkflowOperation: start,

@@ -492,10 +492,10 @@ func TestRefusalsComeThroughUnchanged(t *testing.T) {
 }
 
 // A worker dies after the owning service has answered and before the log has heard of it. Another worker takes the
-// command up; nothing is lost, nothing happens twice, and when the first one turns out to live it does no harm.
+// command up, long before the attempt would have come to its end; nothing is lost, nothing happens twice, and when the first one turns out to live it does no harm.
 func TestAWorkerDiesBetweenCallAndLog(t *testing.T) {
 	t.Parallel()
-	tb := newTable(t, temporalClient(t, devServer(t)), func(c *Config) { c.Grace = time.Millisecond })
+	tb := newTable(t, temporalClient(t, devServer(t)), func(c *Config) { c.Grace, c.Attempt = time.Millisecond, time.Hour })
 	name := tb.begin("dies")
 	dying, dead := make(chan struct{}), make(chan struct{})
 	var once sync.Once

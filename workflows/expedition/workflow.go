@@ -16,6 +16,16 @@ const (
 	executeName  = "ExecuteCommand"
 )
 
+const (
+	// beatEvery is how often a worker tells that it is at work on a command, beatTimeout after how long without that the
+	// command is given to another. A worker that is only slow may then overlap with the other, which harms nothing.
+	beatEvery   = time.Second
+	beatTimeout = 3 * time.Second
+	// taskTimeout is the same for a step of the workflow itself, which has nothing to wait for but may have to replay the
+	// whole history.
+	taskTimeout = 5 * time.Second
+)
+
 // turnoverType marks the refusal of an update for which the caller comes again: this run takes no more.
 const turnoverType = "wayfarer.turnover"
 
@@ -108,8 +118,8 @@ func (t *thread) validate(workflow.Context, command) error {
 // restore reads where the expedition stands. It has no end but the log's: without the log nothing can be done.
 func (t *thread) restore(ctx workflow.Context) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: t.attempt,
-		RetryPolicy:         &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second},
+		StartToCloseTimeout: t.attempt, HeartbeatTimeout: beatTimeout,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second},
 	})
 	err := workflow.ExecuteActivity(ctx, restoreName, t.name).Get(ctx, &t.standing)
 	t.restored = err == nil
@@ -135,6 +145,7 @@ func (t *thread) execute(ctx workflow.Context, cmd command) (standing, error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    t.attempt,
 		ScheduleToCloseTimeout: 12 * t.attempt,
+		HeartbeatTimeout:       beatTimeout,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second, MaximumAttempts: 10,
 		},

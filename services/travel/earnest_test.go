@@ -13,6 +13,7 @@ import (
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/testing/protocmp"
+	"google.golang.org/protobuf/types/known/structpb"
 
 	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
@@ -101,7 +102,7 @@ func TestAJourneyInEarnest(t *testing.T) {
 	t.Cleanup(func() { _ = rolls.Close() })
 	diceConn := listen(t, rolls.Register, asService...)
 	srv, err := travel.New(travel.Config{
-		Store: store, Members: members, Dice: dicev1.NewDiceServiceClient(diceConn), Leases: partyv1.NewLeaseServiceClient(own),
+		Store: store, Members: members, Rulesets: members, Dice: dicev1.NewDiceServiceClient(diceConn), Leases: partyv1.NewLeaseServiceClient(own),
 		Companies: partyv1.NewCompanyServiceClient(own), Characters: partyv1.NewCharacterServiceClient(own), Logger: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {
@@ -126,8 +127,21 @@ func TestAJourneyInEarnest(t *testing.T) {
 			{Character: ada}, {Character: bram}, {Label: "Mabyn", Vitals: &partyv1.Vitals{Hp: 3, HpMax: 3, Str: 9, StrMax: 9, Capacity: proto.Int32(8)}},
 		},
 	}))
+	prices, err := structpb.NewStruct(map[string]any{"buy.boat_gold": 77})
+	if err != nil {
+		t.Fatal(err)
+	}
+	override := must[*partyv1.OverrideRulesetResponse](t)(campaigns.OverrideRuleset(gms, &partyv1.OverrideRulesetRequest{Name: camp + "/rulesets/die-drop", Set: prices, RequestId: "o"}))
 	n.importVale()
 	start := do[*travelv1.StartJourneyResponse](n, adas, startTrek())
+	for _, e := range start.GetEvents() {
+		if s := e.GetStarted(); s != nil {
+			boat := s.GetRuleset().GetFields()["params"].GetStructValue().GetFields()["buy.boat_gold"].GetStructValue().GetFields()["value"].GetNumberValue()
+			if boat != 77 || s.GetCampaignSeq() != override.GetRuleset().GetSeq() {
+				t.Errorf("a boat costs %v by campaign record %d", boat, s.GetCampaignSeq())
+			}
+		}
+	}
 
 	_, err = characters.SetVitals(gms, &partyv1.SetVitalsRequest{Name: ada, Vitals: &partyv1.Vitals{Hp: 1, HpMax: 1, Str: 1, StrMax: 1}, RequestId: "sv"})
 	refusal{codes.FailedPrecondition, "LEASED", ""}.check(t, err)

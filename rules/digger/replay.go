@@ -172,6 +172,11 @@ func (t Transcript) Label(id string) string {
 	return id
 }
 
+// NotDrawable is the error of a round whose card is not among those that can be drawn; a card of the kind given is due.
+func NotDrawable(card, due string) error {
+	return fmt.Errorf("card: %q cannot be drawn here, the next card is of kind %s", card, due)
+}
+
 // CheckLabels tells what the rules would not notice since they never see it: two cards, members or tools of one label.
 func (t Transcript) CheckLabels() error {
 	seen := map[string]bool{}
@@ -386,7 +391,7 @@ func (p *player) draw(i int, round TranscriptRound) error {
 		return err
 	}
 	if !there {
-		return fmt.Errorf("card: %q cannot be drawn here, the next card is a %s card", round.Card, p.run.Pending.Kind)
+		return NotDrawable(round.Card, p.run.Pending.Kind)
 	}
 	return nil
 }

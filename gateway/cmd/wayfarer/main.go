@@ -25,9 +25,9 @@ func main() {
 
 func root() *cobra.Command {
 	c := &cobra.Command{
-		Use: "wayfarer", Short: "Plays expeditions and checks dice", Version: version,
+		Use: "wayfarer", Short: "Plays expeditions, checks dice and computes odds", Version: version,
 		SilenceUsage: true, SilenceErrors: true,
 	}
-	c.AddCommand(demoCommand(), consoleCommand(), diceCommand(), issuerCommand(), simulateCommand(), balanceCommand())
+	c.AddCommand(demoCommand(), consoleCommand(), diceCommand(), oddsCommand(), issuerCommand(), simulateCommand(), balanceCommand(), replayCommand())
 	return c
 }

@@ -1,0 +1,270 @@
+package replay_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/wayfarer-rpg/wayfarer/deploy/local/suite"
+	"github.com/wayfarer-rpg/wayfarer/replay"
+	"github.com/wayfarer-rpg/wayfarer/rules/play/transcript"
+)
+
+// folders of the rules packages, by system.
+var folders = map[string]string{
+	"danger-pool": "dangerpool", "danger-world": "dangerworld", "die-drop": "diedrop", "digger": "digger",
+}
+
+// shared is the file of a system that everybody plays.
+func shared(t *testing.T, system string) []byte {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join("..", "rules", folders[system], "testdata", "transcripts.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
+}
+
+// open reads what the shared files name, of which there is nothing but maps that everybody knows.
+func open(name string) ([]byte, error) { return os.ReadFile(filepath.Join("testdata", name)) }
+
+// way is one of the two ways to play.
+type way func(t *testing.T, system string, document []byte) ([]transcript.Played, error)
+
+func local(_ *testing.T, system string, document []byte) ([]transcript.Played, error) {
+	return replay.Local(system, document, open)
+}
+
+// table is a suite that the tests of a package play on together: the campaigns of each replay are its own.
+var table struct {
+	once  sync.Once
+	suite *suite.Suite
+	token string
+	err   error
+	ids   atomic.Int64
+}
+
+func TestMain(m *testing.M) {
+	dir, err := os.MkdirTemp("", "wayfarer-replay-")
+	if err != nil {
+		panic(err)
+	}
+	tableDir = dir
+	code := m.Run()
+	if table.suite != nil {
+		if err := table.suite.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, "close the suite:", err)
+			code = 1
+		}
+	}
+	_ = os.RemoveAll(dir)
+	os.Exit(code)
+}
+
+var tableDir string
+
+func server(t *testing.T, system string, document []byte) ([]transcript.Played, error) {
+	t.Helper()
+	table.once.Do(func() {
+		table.suite, table.err = suite.Start(context.Background(), suite.Config{
+			HTTP: "127.0.0.1:0", Data: tableDir, Grace: 5 * time.Second, Logger: slog.New(slog.DiscardHandler),
+		})
+		if table.err == nil {
+			table.token, table.err = logIn(table.suite.URL)
+		}
+	})
+	if table.err != nil {
+		t.Fatal(table.err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	defer cancel()
+	return replay.Server(ctx, replay.Config{
+		URL: table.suite.URL, Token: table.token, ID: fmt.Sprint("t", table.ids.Add(1)),
+	}, system, document, open)
+}
+
+func logIn(base string) (string, error) {
+	res, err := http.PostForm(base+"/dev/token", url.Values{"grant_type": {"password"}, "username": {"gm"}, "password": {suite.Password}}) //nolint:noctx // a test
+	if err != nil {
+		return "", err
+	}
+	defer func() { _ = res.Body.Close() }()
+	var answer struct {
+		AccessToken string `json:"access_token"`
+	}
+	err = json.NewDecoder(res.Body).Decode(&answer)
+	return answer.AccessToken, err
+}
+
+var ways = map[string]way{"on the rules": local, "through a server": server}
+
+// Every shared file leads to what it expects, whichever way it is played.
+func TestSharedTranscripts(t *testing.T) {
+	t.Parallel()
+	for _, system := range replay.Systems() {
+		for name, play := range ways {
+			t.Run(system+" "+name, func(t *testing.T) {
+				t.Parallel()
+				document := shared(t, system)
+				played, err := play(t, system, document)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if len(played) < 6 {
+					t.Errorf("only %d transcripts", len(played))
+				}
+				if err := transcript.Check(played); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// Without what it expects a file is filled in alike both ways, with what the shared one expects.
+func TestFilesAreFilledIn(t *testing.T) {
+	t.Parallel()
+	for _, system := range replay.Systems() {
+		for name, play := range ways {
+			t.Run(system+" "+name, func(t *testing.T) {
+				t.Parallel()
+				whole := shared(t, system)
+				blank := edit(t, whole, func(all []any) {
+					for _, tr := range all {
+						delete(tr.(map[string]any), "expected")
+					}
+				})
+				played, err := play(t, system, blank)
+				if err != nil {
+					t.Fatal(err)
+				}
+				filled, err := transcript.Fill(blank, played)
+				if err != nil {
+					t.Fatal(err)
+				}
+				again, err := replay.Local(system, filled, open)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := transcript.Check(again); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+	}
+}
+
+// edit changes the transcripts of a file.
+func edit(t *testing.T, document []byte, change func(all []any)) []byte {
+	t.Helper()
+	var file map[string]any
+	dec := json.NewDecoder(bytes.NewReader(document))
+	dec.UseNumber()
+	if err := dec.Decode(&file); err != nil {
+		t.Fatal(err)
+	}
+	change(file["transcripts"].([]any))
+	out, err := json.Marshal(file)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// at walks into JSON: a string is a field, a number a place in a list.
+func at(v any, path ...any) any {
+	for _, p := range path {
+		switch p := p.(type) {
+		case string:
+			v = v.(map[string]any)[p]
+		case int:
+			v = v.([]any)[p]
+		}
+	}
+	return v
+}
+
+type object = map[string]any
+
+// Files that do not fit fail alike both ways, and say where.
+func TestFilesThatDoNotFit(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		system string
+		change func(all []any)
+		want   string
+	}{
+		"digger: another value is expected": {
+			"digger", func(all []any) { at(all, 1, "expected", 2, "members", 0).(object)["exhaustion"] = 53 },
+			"transcript ex2-effects step 3: members[0].exhaustion: got 52, want 53",
+		},
+		"digger: an unknown field": {
+			"digger", func(all []any) { at(all, 1, "rounds", 0).(object)["weather"] = "rain" },
+			`transcripts[1].rounds[0]: there is no field "weather"`,
+		},
+		"digger: a face that the die does not have": {
+			"digger", func(all []any) { at(all, 0, "rounds", 3, "dice", "Asa").(object)["d10"] = 11 },
+			"transcript ex1-stacking step 4: BAD_DICE: reported die 1 is 11",
+		},
+		"digger: a die too many": {
+			"digger", func(all []any) { at(all, 0, "rounds", 3, "dice", "Asa").(object)["d100"] = 11 },
+			"transcript ex1-stacking step 4: BAD_DICE: too many dice: 3 reported, 2 needed",
+		},
+		"digger: a card that is not due": {
+			"digger", func(all []any) { at(all, 0, "rounds", 3).(object)["card"] = "f" },
+			`transcript ex1-stacking step 4: card: "f" cannot be drawn here, the next card is of kind normal`,
+		},
+		"digger: a card that is not in the deck": {
+			"digger", func(all []any) { at(all, 0, "rounds", 3).(object)["card"] = "g" },
+			`transcript ex1-stacking step 4: card: the dungeon has no card "g"`,
+		},
+		"digger: a refusal": {
+			"digger", func(all []any) { at(all, 0, "rounds", 3, "actions", 0).(object)["use"] = "Rush" },
+			"transcript ex1-stacking step 4: WRONG_ABILITY",
+		},
+		"digger: a stranger": {
+			"digger", func(all []any) { at(all, 0, "rounds", 3).(object)["drawer"] = "Zoe" },
+			"transcript ex1-stacking step 4: NOT_A_MEMBER: Zoe is not in this run",
+		},
+		"digger: a dungeon that cannot be played": {
+			"digger", func(all []any) { at(all, 2, "dungeon", "cards", 0).(object)["level"] = 5 },
+			"transcript ex3-risk: INVALID",
+		},
+	} {
+		for how, play := range ways {
+			t.Run(name+" "+how, func(t *testing.T) {
+				t.Parallel()
+				document := edit(t, shared(t, tc.system), tc.change)
+				played, err := play(t, tc.system, document)
+				if err == nil {
+					err = transcript.Check(played)
+				}
+				if err == nil || !strings.Contains(err.Error(), tc.want) {
+					t.Errorf("got %v, want %s", err, tc.want)
+				}
+			})
+		}
+	}
+}
+
+func TestSystemsAreKnownByName(t *testing.T) {
+	t.Parallel()
+	_, err := replay.Local("gunslinger", nil, nil)
+	if err == nil || !strings.Contains(err.Error(), `there is no rule system "gunslinger"`) {
+		t.Errorf("Local = %v", err)
+	}
+	if _, err = replay.Server(t.Context(), replay.Config{}, "digger", []byte(`{}`), nil); err == nil || !strings.Contains(err.Error(), "needs its address") {
+		t.Errorf("Server = %v", err)
+	}
+}

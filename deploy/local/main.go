@@ -31,6 +31,7 @@ type settings struct {
 	DungeonPort    int    `env:"WAYFARER_DUNGEON_PORT" envDefault:"9103"`
 	TravelPort     int    `env:"WAYFARER_TRAVEL_PORT" envDefault:"9104"`
 	ExpeditionPort int    `env:"WAYFARER_EXPEDITION_PORT" envDefault:"9105"`
+	ConsolePort    int    `env:"WAYFARER_CONSOLE_PORT" envDefault:"9106"`
 	TemporalPort   int    `env:"WAYFARER_TEMPORAL_PORT" envDefault:"7233"`
 	TemporalUI     int    `env:"WAYFARER_TEMPORAL_UI_PORT" envDefault:"8233"`
 	// Temporal is the frontend of a cluster that is there; empty: one is started.
@@ -53,7 +54,7 @@ func (s *settings) Check() error {
 	}{
 		{"WAYFARER_HTTP_PORT", s.HTTPPort, 0}, {"WAYFARER_DICE_PORT", s.DicePort, 0}, {"WAYFARER_PARTY_PORT", s.PartyPort, 0},
 		{"WAYFARER_DUNGEON_PORT", s.DungeonPort, 0}, {"WAYFARER_TRAVEL_PORT", s.TravelPort, 0},
-		{"WAYFARER_EXPEDITION_PORT", s.ExpeditionPort, 0}, {"WAYFARER_TEMPORAL_PORT", s.TemporalPort, 0},
+		{"WAYFARER_EXPEDITION_PORT", s.ExpeditionPort, 0}, {"WAYFARER_CONSOLE_PORT", s.ConsolePort, 0}, {"WAYFARER_TEMPORAL_PORT", s.TemporalPort, 0},
 		{"WAYFARER_TEMPORAL_UI_PORT", s.TemporalUI, -1}, // -1: no web UI
 	} {
 		if p.port < p.least || p.port > 65535 {
@@ -96,7 +97,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 	addr := func(port int) string { return net.JoinHostPort(c.Host, strconv.Itoa(port)) }
 	cfg := suite.Config{
 		HTTP: addr(c.HTTPPort), Data: data, Grace: c.Grace, AllowedOrigins: c.Origins, MongoPrefix: c.MongoNames,
-		GRPC:   map[string]string{"dice": addr(c.DicePort), "party": addr(c.PartyPort), "dungeon": addr(c.DungeonPort), "travel": addr(c.TravelPort), "expedition": addr(c.ExpeditionPort)},
+		GRPC:   map[string]string{"dice": addr(c.DicePort), "party": addr(c.PartyPort), "dungeon": addr(c.DungeonPort), "travel": addr(c.TravelPort), "expedition": addr(c.ExpeditionPort), "console": addr(c.ConsolePort)},
 		Logger: slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.LogLevel})),
 	}
 	if c.Store == config.MongoDB {

@@ -2,13 +2,16 @@ package suite
 
 import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
+	"google.golang.org/grpc"
 
+	consolev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/console/v1"
 	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
 	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
 	expeditionv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/expedition/v1"
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
 	travelv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1"
 
+	"github.com/wayfarer-rpg/wayfarer/gateway/console"
 	"github.com/wayfarer-rpg/wayfarer/services/dice"
 	"github.com/wayfarer-rpg/wayfarer/services/dungeon"
 	"github.com/wayfarer-rpg/wayfarer/services/party"
@@ -75,5 +78,27 @@ func services(expeditions bool) []service {
 	if expeditions {
 		list = append(list, service{name: "expedition", open: openExpedition, bind: []binding{expeditionv1.RegisterExpeditionServiceHandler}})
 	}
-	return list
+	return append(list, service{name: "console", stateless: true, open: openConsole, bind: []binding{consolev1.RegisterConsoleServiceHandler}})
+}
+
+// openConsole makes the console, which in production is part of the gateway: it calls the others as its caller.
+func openConsole(d deps) (instance, error) {
+	cfg := console.Config{}
+	for _, other := range []struct {
+		name string
+		conn *grpc.ClientConnInterface
+	}{{"party", &cfg.Party}, {"dice", &cfg.Dice}, {"dungeon", &cfg.Dungeon}, {"travel", &cfg.Travel}, {"expedition", &cfg.Expedition}} {
+		conn, err := d.plain(other.name)
+		if err != nil {
+			return instance{}, err
+		}
+		if conn != nil { // a nil pointer would be a connection
+			*other.conn = conn
+		}
+	}
+	s, err := console.New(cfg)
+	if err != nil {
+		return instance{}, err
+	}
+	return instance{register: s.Register, close: func() error { return nil }}, nil
 }

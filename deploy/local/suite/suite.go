@@ -95,6 +95,8 @@ type service struct {
 	open func(deps) (instance, error)
 	// bind registers it at the edge.
 	bind []binding
+	// stateless services have no store.
+	stateless bool
 }
 
 type binding = func(context.Context, *muxType, *grpc.ClientConn) error
@@ -124,6 +126,8 @@ type deps struct {
 	rulesets adapter.Rulesets
 	// conn reaches another service with this service's own token.
 	conn func(name string) *grpc.ClientConn
+	// plain reaches another service without any token; nil when there is no such service.
+	plain func(name string) (*grpc.ClientConn, error)
 	// temporal waits for Temporal and returns the address of its frontend.
 	temporal func() (string, error)
 	data     string
@@ -227,11 +231,16 @@ func local(addr string) string {
 
 // run opens a service and serves it until the suite stops.
 func (s *Suite) run(ctx, running context.Context, svc service, lis net.Listener, v auth.Verifier, secrets map[string]string, temporal func(context.Context) (string, error)) error {
-	store, err := s.store(ctx, svc.name)
-	if err != nil {
-		return err
+	ping := func(context.Context) error { return nil }
+	var store journal.Store
+	if !svc.stateless {
+		var err error
+		if store, err = s.store(ctx, svc.name); err != nil {
+			return err
+		}
+		s.onClose(store.Close)
+		ping = store.Ping
 	}
-	s.onClose(store.Close)
 	tokens := &auth.TokenSource{URL: s.URL + "/dev/token", ClientID: svc.name, ClientSecret: secrets[svc.name]}
 	conns := map[string]*grpc.ClientConn{}
 	for _, other := range s.services {
@@ -247,6 +256,7 @@ func (s *Suite) run(ctx, running context.Context, svc service, lis net.Listener,
 	campaigns := adapter.NewRemoteMembers(partyv1.NewMembershipServiceClient(conn("party")), membershipTTL, time.Now)
 	inst, err := svc.open(deps{
 		store: store, log: log, conn: conn, data: s.cfg.Data, grace: s.cfg.Grace,
+		plain:    s.plain,
 		temporal: func() (string, error) { return temporal(ctx) },
 		members:  campaigns, rulesets: campaigns,
 	})
@@ -255,7 +265,7 @@ func (s *Suite) run(ctx, running context.Context, svc service, lis net.Listener,
 	}
 	s.onClose(inst.close)
 	server, err := serve.NewServer(serve.Config{ //nolint:contextcheck // streams bring their own
-		Name: svc.name, Verifier: v, Logger: log, Reflection: true, Grace: s.cfg.Grace, Ready: func(ctx context.Context) error { return errors.Join(store.Ping(ctx), inst.ping(ctx)) },
+		Name: svc.name, Verifier: v, Logger: log, Reflection: true, Grace: s.cfg.Grace, Ready: func(ctx context.Context) error { return errors.Join(ping(ctx), inst.ping(ctx)) },
 	})
 	if err != nil {
 		return err
@@ -270,6 +280,18 @@ func (s *Suite) run(ctx, running context.Context, svc service, lis net.Listener,
 		})
 	}
 	return nil
+}
+
+func (s *Suite) plain(name string) (*grpc.ClientConn, error) {
+	if s.GRPC[name] == "" {
+		return nil, nil //nolint:nilnil // not having a service is no error
+	}
+	conn, err := serve.Dial(s.GRPC[name], nil, nil)
+	if err != nil {
+		return nil, err
+	}
+	s.onClose(conn.Close)
+	return conn, nil
 }
 
 func (s *Suite) store(ctx context.Context, name string) (journal.Store, error) {

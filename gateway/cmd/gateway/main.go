@@ -1,5 +1,5 @@
-// Command gateway serves REST and the pages, and calls the services over gRPC. Its environment is described in
-// docs/operating.md.
+// Command gateway serves REST and the pages, and the console over gRPC, and calls the services over gRPC. Its environment
+// is described in docs/operating.md.
 package main
 
 import (
@@ -14,14 +14,19 @@ import (
 	"syscall"
 	"time"
 
+	"google.golang.org/grpc"
+
+	consolev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/console/v1"
 	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
 	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
 	expeditionv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/expedition/v1"
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
 	travelv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1"
 
+	"github.com/wayfarer-rpg/wayfarer/gateway/console"
 	"github.com/wayfarer-rpg/wayfarer/gateway/rest"
 	"github.com/wayfarer-rpg/wayfarer/gateway/web"
+	"github.com/wayfarer-rpg/wayfarer/internal/auth"
 	"github.com/wayfarer-rpg/wayfarer/internal/config"
 	"github.com/wayfarer-rpg/wayfarer/internal/serve"
 )
@@ -30,7 +35,15 @@ var version = "dev"
 
 // settings are the program's environment.
 type settings struct {
+	// Issuer, Audience, JWKS and Leeway are whose tokens the console takes, as for the services; REST leaves that to them.
+	// Without an issuer there is no console.
+	Issuer         string        `env:"WAYFARER_ISSUER"`
+	Audience       string        `env:"WAYFARER_AUDIENCE" envDefault:"wayfarer"`
+	JWKS           string        `env:"WAYFARER_JWKS_URL"`
+	Leeway         time.Duration `env:"WAYFARER_TOKEN_LEEWAY" envDefault:"30s"`
 	Listen         string        `env:"WAYFARER_LISTEN" envDefault:":8080"`
+	GRPCListen     string        `env:"WAYFARER_GRPC_LISTEN" envDefault:":9096"`
+	Reflection     bool          `env:"WAYFARER_REFLECTION" envDefault:"false"`
 	Grace          time.Duration `env:"WAYFARER_GRACE" envDefault:"10s"`
 	LogLevel       slog.Level    `env:"WAYFARER_LOG_LEVEL" envDefault:"INFO"`
 	MaxBody        int64         `env:"WAYFARER_MAX_BODY_BYTES" envDefault:"1048576"`
@@ -47,7 +60,10 @@ func (s *settings) Check() error {
 	if s.MaxBody < 1 {
 		return config.Bad("WAYFARER_MAX_BODY_BYTES", "is %d, below 1", s.MaxBody)
 	}
-	return nil
+	if s.Issuer == "" {
+		return nil
+	}
+	return (&config.Auth{JWKS: s.JWKS, Leeway: s.Leeway}).Check()
 }
 
 func main() {
@@ -87,6 +103,17 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 		defer func() { err = errors.Join(err, conn.Close()) }()
 		backends[i].Conn = conn
 	}
+	served := func(ctx context.Context) error { <-ctx.Done(); return nil }
+	if s.Issuer == "" {
+		log.WarnContext(ctx, "no console is served: WAYFARER_ISSUER is not set")
+	} else {
+		own, serveOwn, err := s.console(ctx, log, backends)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, own.Conn.Close()) }()
+		backends, served = append(backends, own), serveOwn
+	}
 	api, err := rest.New(ctx, rest.Config{Backends: backends, MaxBody: s.MaxBody, AllowedOrigins: s.Origins})
 	if err != nil {
 		return err
@@ -100,5 +127,57 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 		return fmt.Errorf("WAYFARER_LISTEN: %w", err)
 	}
 	log.InfoContext(ctx, "serving", "address", lis.Addr().String(), "version", version)
-	return serve.HTTP(ctx, lis, mux, s.Grace)
+	running, stop := context.WithCancel(ctx)
+	defer stop()
+	done := make(chan error, 1)
+	go func() {
+		defer stop() // neither goes on without the other
+		done <- served(running)
+	}()
+	err = serve.HTTP(running, lis, mux, s.Grace)
+	stop()
+	return errors.Join(err, <-done)
+}
+
+// console makes the gateway's own gRPC server and how REST reaches it.
+func (s *settings) console(ctx context.Context, log *slog.Logger, backends []rest.Backend) (own rest.Backend, run func(context.Context) error, err error) {
+	own = rest.Backend{Name: "console", Register: []rest.Registration{consolev1.RegisterConsoleServiceHandler}}
+	conns := map[string]*grpc.ClientConn{}
+	for _, b := range backends {
+		conns[b.Name] = b.Conn
+	}
+	service, err := console.New(console.Config{
+		Party: conns["party"], Dice: conns["dice"], Dungeon: conns["dungeon"], Travel: conns["travel"], Expedition: conns["expedition"],
+	})
+	if err != nil {
+		return own, nil, err
+	}
+	verifier, err := auth.NewVerifier(ctx, auth.Config{
+		Issuer: s.Issuer, Audience: s.Audience, JWKS: s.JWKS, Leeway: s.Leeway, Logger: log,
+	})
+	if err != nil {
+		return own, nil, err
+	}
+	server, err := serve.NewServer(serve.Config{ //nolint:contextcheck // streams bring their own
+		Name: "console", Verifier: verifier, Logger: log, Reflection: s.Reflection, Grace: s.Grace,
+	})
+	if err != nil {
+		return own, nil, err
+	}
+	service.Register(server)
+	lis, err := net.Listen("tcp", s.GRPCListen)
+	if err != nil {
+		return own, nil, fmt.Errorf("WAYFARER_GRPC_LISTEN: %w", err)
+	}
+	host, port, err := net.SplitHostPort(lis.Addr().String())
+	if ip := net.ParseIP(host); err == nil && (ip == nil || ip.IsUnspecified()) {
+		host = "127.0.0.1"
+	}
+	if err == nil {
+		own.Conn, err = serve.Dial(net.JoinHostPort(host, port), nil, nil)
+	}
+	if err != nil {
+		return own, nil, errors.Join(err, lis.Close())
+	}
+	return own, func(ctx context.Context) error { return server.Serve(ctx, lis) }, nil
 }

@@ -96,7 +96,7 @@ func startServer(ctx context.Context) (url string, stop func(), err error) {
 	}
 	child := exec.CommandContext(ctx, program) //nolint:gosec // the program beside this one
 	child.Env = append(os.Environ(), "WAYFARER_DATA_DIR="+dir, "WAYFARER_HTTP_PORT="+strconv.Itoa(port), "STORE=sqlite")
-	for _, name := range []string{"DICE", "PARTY", "DUNGEON", "TRAVEL", "EXPEDITION", "TEMPORAL", "TEMPORAL_UI"} {
+	for _, name := range []string{"DICE", "PARTY", "DUNGEON", "TRAVEL", "EXPEDITION", "CONSOLE", "TEMPORAL", "TEMPORAL_UI"} {
 		child.Env = append(child.Env, "WAYFARER_"+name+"_PORT=0")
 	}
 	child.Stderr = os.Stderr

@@ -1,0 +1,98 @@
+package check_test
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// grep returns the first groups of all matches in files of a suffix below the roots.
+func grep(t *testing.T, suffix, pattern string, roots ...string) map[string]bool {
+	t.Helper()
+	re, found := regexp.MustCompile(pattern), map[string]bool{}
+	for _, root := range roots {
+		err := filepath.WalkDir(filepath.Join("..", "..", filepath.FromSlash(root)), func(path string, d fs.DirEntry, err error) error {
+			if err != nil || d.IsDir() || !strings.HasSuffix(path, suffix) || strings.HasSuffix(path, "_test.go") {
+				return err
+			}
+			raw, err := os.ReadFile(path)
+			for _, m := range re.FindAllStringSubmatch(string(raw), -1) {
+				found[m[1]] = true
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	return found
+}
+
+// A variable that no program reads would be set in vain and nobody would be told.
+func TestEveryVariableIsRead(t *testing.T) {
+	t.Parallel()
+	read := grep(t, ".go", "env:\"([A-Z_]+)", "internal/config", "services/program", "services/cmd", "workflows/cmd", "gateway/cmd")
+	if !read["WAYFARER_LISTEN"] {
+		t.Fatal("no variables found")
+	}
+	check := func(where, name string) {
+		if (strings.HasPrefix(name, "WAYFARER_") || name == "STORE" || name == "MONGODB_URI") && !read[name] {
+			t.Errorf("%s sets %s, which no program reads", where, name)
+		}
+	}
+	for _, d := range of[*appsv1.Deployment](rendered(t, valuesFile(t, "production"))) {
+		for _, e := range d.Spec.Template.Spec.Containers[0].Env {
+			check("the chart", e.Name)
+		}
+	}
+	for _, name := range programs {
+		for key := range composed(t).Services[name].Environment {
+			check("compose: "+name, key)
+		}
+	}
+}
+
+// Every service that is open to clients has its route, and no other has.
+func TestEveryServiceIsRouted(t *testing.T) {
+	t.Parallel()
+	published := grep(t, ".proto", `(?m)^package (wayfarer\.[a-z]+\.v1);`, "proto/wayfarer")
+	services := map[string]bool{}
+	for pkg := range published {
+		folder := "proto/" + strings.ReplaceAll(pkg, ".", "/")
+		for name := range grep(t, ".proto", `(?m)^service ([A-Za-z]+) `, folder) {
+			services[pkg+"."+name] = true
+		}
+	}
+	// Those between the programs, and the console, which the gateway serves.
+	for _, inner := range []string{"wayfarer.party.v1.LeaseService", "wayfarer.party.v1.MembershipService", "wayfarer.console.v1.ConsoleService"} {
+		delete(services, inner)
+	}
+	var routed []string
+	for _, o := range of[*unstructured.Unstructured](rendered(t, valuesFile(t, "production"))) {
+		if o.GetKind() != "GRPCRoute" {
+			continue
+		}
+		rules, _, _ := unstructured.NestedSlice(o.Object, "spec", "rules")
+		for _, r := range rules {
+			for _, m := range r.(map[string]any)["matches"].([]any) {
+				name, _, _ := unstructured.NestedString(m.(map[string]any), "method", "service")
+				routed = append(routed, name)
+				if !services[name] {
+					t.Errorf("%s is routed, but there is no such service for clients", name)
+				}
+			}
+		}
+	}
+	for name := range services {
+		if !slices.Contains(routed, name) {
+			t.Errorf("%s has no route", name)
+		}
+	}
+}

@@ -40,12 +40,21 @@ func (rs *Ruleset) StepDownChance(sides, n int, keep Keep) *big.Rat {
 // up after the other (DDW-USE-11). With one die it is also how many turns a light lasts.
 func (rs *Ruleset) Lifetime(food []int, n int, keep Keep) odds.Lifetime {
 	var l odds.Lifetime
-	for _, sides := range food {
-		for ; sides > 0; sides = rs.stepDown(sides) {
-			l = append(l, rs.StepDownChance(sides, n, keep))
-		}
+	for _, sides := range rs.Sizes(food) {
+		l = append(l, rs.StepDownChance(sides, n, keep))
 	}
 	return l
+}
+
+// Sizes lists the sizes that food dice go through until they are used up, one for each chance of Lifetime.
+func (rs *Ruleset) Sizes(food []int) []int {
+	var sizes []int
+	for _, sides := range food {
+		for ; sides > 0; sides = rs.stepDown(sides) {
+			sizes = append(sizes, sides)
+		}
+	}
+	return sizes
 }
 
 // ChecksUntilOut is how many checks the food lasts on average.

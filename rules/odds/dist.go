@@ -248,6 +248,14 @@ func Add(a, b Dist) (Dist, error) {
 	return unpack(product, a.Min()+b.Min(), g, slot, all), nil
 }
 
+// Sub is the distribution of the first of two independent outcomes less the second. It fails like Add.
+func Sub(a, b Dist) (Dist, error) {
+	if b.Min() == math.MinInt64 {
+		return Dist{}, overflow()
+	}
+	return Add(a, b.negated())
+}
+
 func sumOf(x, y int64) (int64, error) { return x + y, nil }
 
 // Times is the sum of n independent outcomes of the distribution; n is at least 0. It fails like Add.

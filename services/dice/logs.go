@@ -37,7 +37,8 @@ var logSpec = adapter.Spec[logState, *dicev1.RollLogEvent]{
 		case *dicev1.RollLogEvent_Rotated:
 			s.Stream = ev.Rotated.GetStream()
 			s.Past = append(s.Past[:len(s.Past):len(s.Past)], ev.Rotated.GetRevealed())
-		case *dicev1.RollLogEvent_Rolled, *dicev1.RollLogEvent_UsageDieRolled:
+		case *dicev1.RollLogEvent_Rolled, *dicev1.RollLogEvent_UsageDieRolled,
+			*dicev1.RollLogEvent_PoolRolled, *dicev1.RollLogEvent_TableRolled:
 		default:
 			return s, fmt.Errorf("unknown roll log event %T", ev)
 		}

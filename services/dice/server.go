@@ -22,6 +22,7 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/rules/notation"
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
 	"github.com/wayfarer-rpg/wayfarer/services/adapter"
+	"github.com/wayfarer-rpg/wayfarer/services/dice/chance"
 )
 
 // Config is what the service works with.
@@ -156,17 +157,10 @@ func (s *Server) RollUsageDie(ctx context.Context, req *dicev1.RollUsageDieReque
 
 func usage(req *dicev1.RollUsageDieRequest, stream string, index int, dice *play.Dice) *dicev1.UsageRoll {
 	mode := req.GetMode()
-	n, keep := 1, diedrop.KeepSingle
-	switch mode {
-	case dicev1.UsageMode_USAGE_MODE_LOWEST_2:
-		n, keep = 2, diedrop.KeepLowest
-	case dicev1.UsageMode_USAGE_MODE_LOWEST_3:
-		n, keep = 3, diedrop.KeepLowest
-	case dicev1.UsageMode_USAGE_MODE_HIGHEST_2:
-		n, keep = 2, diedrop.KeepHighest
-	case dicev1.UsageMode_USAGE_MODE_UNSPECIFIED, dicev1.UsageMode_USAGE_MODE_SINGLE:
+	if mode == dicev1.UsageMode_USAGE_MODE_UNSPECIFIED {
 		mode = dicev1.UsageMode_USAGE_MODE_SINGLE
 	}
+	n, keep := chance.Usage(mode)
 	check := diedrop.RollUsage(diedrop.Default(), int(req.GetSides()), n, keep, purposeOr(req.GetPurpose(), "usage"), dice)
 	u := &dicev1.UsageRoll{
 		Sides: req.GetSides(), Mode: mode, Kept: int32(check.Kept), SteppedDown: check.SteppedDown, //nolint:gosec // dice are small

@@ -27,67 +27,6 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
-// UsageMode says how many usage dice a check rolls and which one counts.
-type UsageMode int32
-
-const (
-	// Same as USAGE_MODE_SINGLE.
-	UsageMode_USAGE_MODE_UNSPECIFIED UsageMode = 0
-	// One die.
-	UsageMode_USAGE_MODE_SINGLE UsageMode = 1
-	// Two dice, the lowest counts.
-	UsageMode_USAGE_MODE_LOWEST_2 UsageMode = 2
-	// Three dice, the lowest counts.
-	UsageMode_USAGE_MODE_LOWEST_3 UsageMode = 3
-	// Two dice, the highest counts.
-	UsageMode_USAGE_MODE_HIGHEST_2 UsageMode = 4
-)
-
-// Enum value maps for UsageMode.
-var (
-	UsageMode_name = map[int32]string{
-		0: "USAGE_MODE_UNSPECIFIED",
-		1: "USAGE_MODE_SINGLE",
-		2: "USAGE_MODE_LOWEST_2",
-		3: "USAGE_MODE_LOWEST_3",
-		4: "USAGE_MODE_HIGHEST_2",
-	}
-	UsageMode_value = map[string]int32{
-		"USAGE_MODE_UNSPECIFIED": 0,
-		"USAGE_MODE_SINGLE":      1,
-		"USAGE_MODE_LOWEST_2":    2,
-		"USAGE_MODE_LOWEST_3":    3,
-		"USAGE_MODE_HIGHEST_2":   4,
-	}
-)
-
-func (x UsageMode) Enum() *UsageMode {
-	p := new(UsageMode)
-	*p = x
-	return p
-}
-
-func (x UsageMode) String() string {
-	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
-}
-
-func (UsageMode) Descriptor() protoreflect.EnumDescriptor {
-	return file_wayfarer_dice_v1_dice_proto_enumTypes[0].Descriptor()
-}
-
-func (UsageMode) Type() protoreflect.EnumType {
-	return &file_wayfarer_dice_v1_dice_proto_enumTypes[0]
-}
-
-func (x UsageMode) Number() protoreflect.EnumNumber {
-	return protoreflect.EnumNumber(x)
-}
-
-// Deprecated: Use UsageMode.Descriptor instead.
-func (UsageMode) EnumDescriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{0}
-}
-
 // Roll is one rolled notation.
 type Roll struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -388,6 +327,352 @@ func (x *UsageRoll) GetRecord() *v1.Record {
 	return nil
 }
 
+// PoolRoll is one roll of a Danger World pool.
+type PoolRoll struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Faces of the normal dice.
+	Normal []int32 `protobuf:"varint,1,rep,packed,name=normal,proto3" json:"normal,omitempty"`
+	// Faces of the danger dice.
+	Danger []int32 `protobuf:"varint,2,rep,packed,name=danger,proto3" json:"danger,omitempty"`
+	// Faces of the penalty dice.
+	Penalty []int32 `protobuf:"varint,3,rep,packed,name=penalty,proto3" json:"penalty,omitempty"`
+	// Sets of height 2 to 6 that have a die, rising.
+	Sets []*PoolSet `protobuf:"bytes,4,rep,name=sets,proto3" json:"sets,omitempty"`
+	// How many dice show 1.
+	Botches int32 `protobuf:"varint,5,opt,name=botches,proto3" json:"botches,omitempty"`
+	// Height of the highest set that triggers and reaches the difficulty; absent when there is none.
+	Claimed *int32 `protobuf:"varint,6,opt,name=claimed,proto3,oneof" json:"claimed,omitempty"`
+	// The difficulty asked for; 2 when there was none.
+	Difficulty int32 `protobuf:"varint,7,opt,name=difficulty,proto3" json:"difficulty,omitempty"`
+	// What the roll was for, as the caller said.
+	Purpose string `protobuf:"bytes,8,opt,name=purpose,proto3" json:"purpose,omitempty"`
+	// The stream that the faces come from; empty when they were reported.
+	Stream string `protobuf:"bytes,9,opt,name=stream,proto3" json:"stream,omitempty"`
+	// Number of the roll in that stream.
+	Index int32 `protobuf:"varint,10,opt,name=index,proto3" json:"index,omitempty"`
+	// Where the roll was journaled, with every die.
+	Record        *v1.Record `protobuf:"bytes,11,opt,name=record,proto3" json:"record,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PoolRoll) Reset() {
+	*x = PoolRoll{}
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PoolRoll) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PoolRoll) ProtoMessage() {}
+
+func (x *PoolRoll) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PoolRoll.ProtoReflect.Descriptor instead.
+func (*PoolRoll) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *PoolRoll) GetNormal() []int32 {
+	if x != nil {
+		return x.Normal
+	}
+	return nil
+}
+
+func (x *PoolRoll) GetDanger() []int32 {
+	if x != nil {
+		return x.Danger
+	}
+	return nil
+}
+
+func (x *PoolRoll) GetPenalty() []int32 {
+	if x != nil {
+		return x.Penalty
+	}
+	return nil
+}
+
+func (x *PoolRoll) GetSets() []*PoolSet {
+	if x != nil {
+		return x.Sets
+	}
+	return nil
+}
+
+func (x *PoolRoll) GetBotches() int32 {
+	if x != nil {
+		return x.Botches
+	}
+	return 0
+}
+
+func (x *PoolRoll) GetClaimed() int32 {
+	if x != nil && x.Claimed != nil {
+		return *x.Claimed
+	}
+	return 0
+}
+
+func (x *PoolRoll) GetDifficulty() int32 {
+	if x != nil {
+		return x.Difficulty
+	}
+	return 0
+}
+
+func (x *PoolRoll) GetPurpose() string {
+	if x != nil {
+		return x.Purpose
+	}
+	return ""
+}
+
+func (x *PoolRoll) GetStream() string {
+	if x != nil {
+		return x.Stream
+	}
+	return ""
+}
+
+func (x *PoolRoll) GetIndex() int32 {
+	if x != nil {
+		return x.Index
+	}
+	return 0
+}
+
+func (x *PoolRoll) GetRecord() *v1.Record {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+// PoolSet is all usable dice of a pool with the same face.
+type PoolSet struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The face, 2 to 6.
+	Height int32 `protobuf:"varint,1,opt,name=height,proto3" json:"height,omitempty"`
+	// How many usable dice show it.
+	Width int32 `protobuf:"varint,2,opt,name=width,proto3" json:"width,omitempty"`
+	// True when the width is at least the height.
+	Triggers bool `protobuf:"varint,3,opt,name=triggers,proto3" json:"triggers,omitempty"`
+	// Danger dice that a claim would use (DW-DDIE-05); 0 when it does not trigger.
+	DangerCost int32 `protobuf:"varint,4,opt,name=danger_cost,json=dangerCost,proto3" json:"danger_cost,omitempty"`
+	// Dice that penalty dice keep out, "N1" the first normal die, "D1" the first danger die.
+	Cancelled     []string `protobuf:"bytes,5,rep,name=cancelled,proto3" json:"cancelled,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PoolSet) Reset() {
+	*x = PoolSet{}
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PoolSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PoolSet) ProtoMessage() {}
+
+func (x *PoolSet) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PoolSet.ProtoReflect.Descriptor instead.
+func (*PoolSet) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *PoolSet) GetHeight() int32 {
+	if x != nil {
+		return x.Height
+	}
+	return 0
+}
+
+func (x *PoolSet) GetWidth() int32 {
+	if x != nil {
+		return x.Width
+	}
+	return 0
+}
+
+func (x *PoolSet) GetTriggers() bool {
+	if x != nil {
+		return x.Triggers
+	}
+	return false
+}
+
+func (x *PoolSet) GetDangerCost() int32 {
+	if x != nil {
+		return x.DangerCost
+	}
+	return 0
+}
+
+func (x *PoolSet) GetCancelled() []string {
+	if x != nil {
+		return x.Cancelled
+	}
+	return nil
+}
+
+// TableRow is one row of a table.
+type TableRow struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Least total of the row.
+	Min int32 `protobuf:"varint,1,opt,name=min,proto3" json:"min,omitempty"`
+	// Greatest total of the row.
+	Max int32 `protobuf:"varint,2,opt,name=max,proto3" json:"max,omitempty"`
+	// What the row says. At most 1000 characters.
+	Text          string `protobuf:"bytes,3,opt,name=text,proto3" json:"text,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableRow) Reset() {
+	*x = TableRow{}
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[5]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableRow) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableRow) ProtoMessage() {}
+
+func (x *TableRow) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[5]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableRow.ProtoReflect.Descriptor instead.
+func (*TableRow) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{5}
+}
+
+func (x *TableRow) GetMin() int32 {
+	if x != nil {
+		return x.Min
+	}
+	return 0
+}
+
+func (x *TableRow) GetMax() int32 {
+	if x != nil {
+		return x.Max
+	}
+	return 0
+}
+
+func (x *TableRow) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+// TableRoll is one look into a table.
+type TableRoll struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The roll; its own record is the one below.
+	Roll *Roll `protobuf:"bytes,1,opt,name=roll,proto3" json:"roll,omitempty"`
+	// The row that the total fell into; absent when there is none.
+	Row *TableRow `protobuf:"bytes,2,opt,name=row,proto3" json:"row,omitempty"`
+	// Where the roll was journaled, with every die.
+	Record        *v1.Record `protobuf:"bytes,3,opt,name=record,proto3" json:"record,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableRoll) Reset() {
+	*x = TableRoll{}
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableRoll) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableRoll) ProtoMessage() {}
+
+func (x *TableRoll) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableRoll.ProtoReflect.Descriptor instead.
+func (*TableRoll) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *TableRoll) GetRoll() *Roll {
+	if x != nil {
+		return x.Roll
+	}
+	return nil
+}
+
+func (x *TableRoll) GetRow() *TableRow {
+	if x != nil {
+		return x.Row
+	}
+	return nil
+}
+
+func (x *TableRoll) GetRecord() *v1.Record {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
 // RollLog holds the plain rolls of one person in one campaign.
 type RollLog struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -409,7 +694,7 @@ type RollLog struct {
 
 func (x *RollLog) Reset() {
 	*x = RollLog{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[3]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -421,7 +706,7 @@ func (x *RollLog) String() string {
 func (*RollLog) ProtoMessage() {}
 
 func (x *RollLog) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[3]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -434,7 +719,7 @@ func (x *RollLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollLog.ProtoReflect.Descriptor instead.
 func (*RollLog) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{3}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *RollLog) GetName() string {
@@ -506,7 +791,7 @@ type Stream struct {
 
 func (x *Stream) Reset() {
 	*x = Stream{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[4]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -518,7 +803,7 @@ func (x *Stream) String() string {
 func (*Stream) ProtoMessage() {}
 
 func (x *Stream) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[4]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -531,7 +816,7 @@ func (x *Stream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stream.ProtoReflect.Descriptor instead.
 func (*Stream) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{4}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *Stream) GetName() string {
@@ -617,7 +902,7 @@ type RollRequest struct {
 
 func (x *RollRequest) Reset() {
 	*x = RollRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[5]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -629,7 +914,7 @@ func (x *RollRequest) String() string {
 func (*RollRequest) ProtoMessage() {}
 
 func (x *RollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[5]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -642,7 +927,7 @@ func (x *RollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollRequest.ProtoReflect.Descriptor instead.
 func (*RollRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{5}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *RollRequest) GetParent() string {
@@ -691,7 +976,7 @@ type RollResponse struct {
 
 func (x *RollResponse) Reset() {
 	*x = RollResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[6]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -703,7 +988,7 @@ func (x *RollResponse) String() string {
 func (*RollResponse) ProtoMessage() {}
 
 func (x *RollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[6]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -716,7 +1001,7 @@ func (x *RollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollResponse.ProtoReflect.Descriptor instead.
 func (*RollResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{6}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *RollResponse) GetRoll() *Roll {
@@ -745,7 +1030,7 @@ type BatchRollRequest struct {
 
 func (x *BatchRollRequest) Reset() {
 	*x = BatchRollRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[7]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -757,7 +1042,7 @@ func (x *BatchRollRequest) String() string {
 func (*BatchRollRequest) ProtoMessage() {}
 
 func (x *BatchRollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[7]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -770,7 +1055,7 @@ func (x *BatchRollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchRollRequest.ProtoReflect.Descriptor instead.
 func (*BatchRollRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{7}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *BatchRollRequest) GetParent() string {
@@ -819,7 +1104,7 @@ type BatchRollResponse struct {
 
 func (x *BatchRollResponse) Reset() {
 	*x = BatchRollResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[8]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -831,7 +1116,7 @@ func (x *BatchRollResponse) String() string {
 func (*BatchRollResponse) ProtoMessage() {}
 
 func (x *BatchRollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[8]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -844,7 +1129,7 @@ func (x *BatchRollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchRollResponse.ProtoReflect.Descriptor instead.
 func (*BatchRollResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{8}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *BatchRollResponse) GetRolls() []*Roll {
@@ -875,7 +1160,7 @@ type RollUsageDieRequest struct {
 
 func (x *RollUsageDieRequest) Reset() {
 	*x = RollUsageDieRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[9]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -887,7 +1172,7 @@ func (x *RollUsageDieRequest) String() string {
 func (*RollUsageDieRequest) ProtoMessage() {}
 
 func (x *RollUsageDieRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[9]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -900,7 +1185,7 @@ func (x *RollUsageDieRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollUsageDieRequest.ProtoReflect.Descriptor instead.
 func (*RollUsageDieRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{9}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RollUsageDieRequest) GetParent() string {
@@ -956,7 +1241,7 @@ type RollUsageDieResponse struct {
 
 func (x *RollUsageDieResponse) Reset() {
 	*x = RollUsageDieResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[10]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -968,7 +1253,7 @@ func (x *RollUsageDieResponse) String() string {
 func (*RollUsageDieResponse) ProtoMessage() {}
 
 func (x *RollUsageDieResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[10]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -981,10 +1266,302 @@ func (x *RollUsageDieResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollUsageDieResponse.ProtoReflect.Descriptor instead.
 func (*RollUsageDieResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{10}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RollUsageDieResponse) GetRoll() *UsageRoll {
+	if x != nil {
+		return x.Roll
+	}
+	return nil
+}
+
+// Request of RollPool.
+type RollPoolRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The campaign.
+	Parent string `protobuf:"bytes,1,opt,name=parent,proto3" json:"parent,omitempty"`
+	// Normal dice, 0 to 100. With normal and danger dice both 0 nothing is rolled (DW-POOL-04).
+	Dice int32 `protobuf:"varint,2,opt,name=dice,proto3" json:"dice,omitempty"`
+	// Danger dice, 0 to 100.
+	Danger int32 `protobuf:"varint,3,opt,name=danger,proto3" json:"danger,omitempty"`
+	// Penalty dice, 0 to 100.
+	Penalty int32 `protobuf:"varint,4,opt,name=penalty,proto3" json:"penalty,omitempty"`
+	// Least height to be claimed, 2 to 6; absent: 2.
+	Difficulty *int32 `protobuf:"varint,5,opt,name=difficulty,proto3,oneof" json:"difficulty,omitempty"`
+	// What the roll is for. At most 200 characters.
+	Purpose string `protobuf:"bytes,6,opt,name=purpose,proto3" json:"purpose,omitempty"`
+	// GMs only: faces rolled by hand, normal dice first, then danger and penalty dice.
+	ReportedDice []int32 `protobuf:"varint,13,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
+	// 1 to 128 printable ASCII characters; see the service comment.
+	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RollPoolRequest) Reset() {
+	*x = RollPoolRequest{}
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RollPoolRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RollPoolRequest) ProtoMessage() {}
+
+func (x *RollPoolRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RollPoolRequest.ProtoReflect.Descriptor instead.
+func (*RollPoolRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *RollPoolRequest) GetParent() string {
+	if x != nil {
+		return x.Parent
+	}
+	return ""
+}
+
+func (x *RollPoolRequest) GetDice() int32 {
+	if x != nil {
+		return x.Dice
+	}
+	return 0
+}
+
+func (x *RollPoolRequest) GetDanger() int32 {
+	if x != nil {
+		return x.Danger
+	}
+	return 0
+}
+
+func (x *RollPoolRequest) GetPenalty() int32 {
+	if x != nil {
+		return x.Penalty
+	}
+	return 0
+}
+
+func (x *RollPoolRequest) GetDifficulty() int32 {
+	if x != nil && x.Difficulty != nil {
+		return *x.Difficulty
+	}
+	return 0
+}
+
+func (x *RollPoolRequest) GetPurpose() string {
+	if x != nil {
+		return x.Purpose
+	}
+	return ""
+}
+
+func (x *RollPoolRequest) GetReportedDice() []int32 {
+	if x != nil {
+		return x.ReportedDice
+	}
+	return nil
+}
+
+func (x *RollPoolRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// Response of RollPool.
+type RollPoolResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The roll.
+	Roll          *PoolRoll `protobuf:"bytes,1,opt,name=roll,proto3" json:"roll,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RollPoolResponse) Reset() {
+	*x = RollPoolResponse{}
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RollPoolResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RollPoolResponse) ProtoMessage() {}
+
+func (x *RollPoolResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RollPoolResponse.ProtoReflect.Descriptor instead.
+func (*RollPoolResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *RollPoolResponse) GetRoll() *PoolRoll {
+	if x != nil {
+		return x.Roll
+	}
+	return nil
+}
+
+// Request of RollTable.
+type RollTableRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The campaign.
+	Parent string `protobuf:"bytes,1,opt,name=parent,proto3" json:"parent,omitempty"`
+	// Dice to roll, as in Roll.
+	Notation string `protobuf:"bytes,2,opt,name=notation,proto3" json:"notation,omitempty"`
+	// 1 to 1000 rows that share no total.
+	Rows []*TableRow `protobuf:"bytes,3,rep,name=rows,proto3" json:"rows,omitempty"`
+	// What the roll is for. At most 200 characters.
+	Purpose string `protobuf:"bytes,4,opt,name=purpose,proto3" json:"purpose,omitempty"`
+	// GMs only: faces rolled by hand, in the order of the notation.
+	ReportedDice []int32 `protobuf:"varint,13,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
+	// 1 to 128 printable ASCII characters; see the service comment.
+	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RollTableRequest) Reset() {
+	*x = RollTableRequest{}
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RollTableRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RollTableRequest) ProtoMessage() {}
+
+func (x *RollTableRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RollTableRequest.ProtoReflect.Descriptor instead.
+func (*RollTableRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *RollTableRequest) GetParent() string {
+	if x != nil {
+		return x.Parent
+	}
+	return ""
+}
+
+func (x *RollTableRequest) GetNotation() string {
+	if x != nil {
+		return x.Notation
+	}
+	return ""
+}
+
+func (x *RollTableRequest) GetRows() []*TableRow {
+	if x != nil {
+		return x.Rows
+	}
+	return nil
+}
+
+func (x *RollTableRequest) GetPurpose() string {
+	if x != nil {
+		return x.Purpose
+	}
+	return ""
+}
+
+func (x *RollTableRequest) GetReportedDice() []int32 {
+	if x != nil {
+		return x.ReportedDice
+	}
+	return nil
+}
+
+func (x *RollTableRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// Response of RollTable.
+type RollTableResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The roll.
+	Roll          *TableRoll `protobuf:"bytes,1,opt,name=roll,proto3" json:"roll,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RollTableResponse) Reset() {
+	*x = RollTableResponse{}
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RollTableResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RollTableResponse) ProtoMessage() {}
+
+func (x *RollTableResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RollTableResponse.ProtoReflect.Descriptor instead.
+func (*RollTableResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *RollTableResponse) GetRoll() *TableRoll {
 	if x != nil {
 		return x.Roll
 	}
@@ -1002,7 +1579,7 @@ type GetRollLogRequest struct {
 
 func (x *GetRollLogRequest) Reset() {
 	*x = GetRollLogRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[11]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1014,7 +1591,7 @@ func (x *GetRollLogRequest) String() string {
 func (*GetRollLogRequest) ProtoMessage() {}
 
 func (x *GetRollLogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[11]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1027,7 +1604,7 @@ func (x *GetRollLogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRollLogRequest.ProtoReflect.Descriptor instead.
 func (*GetRollLogRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{11}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *GetRollLogRequest) GetName() string {
@@ -1048,7 +1625,7 @@ type GetRollLogResponse struct {
 
 func (x *GetRollLogResponse) Reset() {
 	*x = GetRollLogResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[12]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1060,7 +1637,7 @@ func (x *GetRollLogResponse) String() string {
 func (*GetRollLogResponse) ProtoMessage() {}
 
 func (x *GetRollLogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[12]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1073,7 +1650,7 @@ func (x *GetRollLogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRollLogResponse.ProtoReflect.Descriptor instead.
 func (*GetRollLogResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{12}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *GetRollLogResponse) GetRollLog() *RollLog {
@@ -1098,7 +1675,7 @@ type ListRollsRequest struct {
 
 func (x *ListRollsRequest) Reset() {
 	*x = ListRollsRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[13]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1110,7 +1687,7 @@ func (x *ListRollsRequest) String() string {
 func (*ListRollsRequest) ProtoMessage() {}
 
 func (x *ListRollsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[13]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1123,7 +1700,7 @@ func (x *ListRollsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRollsRequest.ProtoReflect.Descriptor instead.
 func (*ListRollsRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{13}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *ListRollsRequest) GetParent() string {
@@ -1160,7 +1737,7 @@ type ListRollsResponse struct {
 
 func (x *ListRollsResponse) Reset() {
 	*x = ListRollsResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[14]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1172,7 +1749,7 @@ func (x *ListRollsResponse) String() string {
 func (*ListRollsResponse) ProtoMessage() {}
 
 func (x *ListRollsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[14]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1185,7 +1762,7 @@ func (x *ListRollsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRollsResponse.ProtoReflect.Descriptor instead.
 func (*ListRollsResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{14}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ListRollsResponse) GetEntries() []*RollLogEntry {
@@ -1215,7 +1792,7 @@ type RollLogEntry struct {
 
 func (x *RollLogEntry) Reset() {
 	*x = RollLogEntry{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[15]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1227,7 +1804,7 @@ func (x *RollLogEntry) String() string {
 func (*RollLogEntry) ProtoMessage() {}
 
 func (x *RollLogEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[15]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1240,7 +1817,7 @@ func (x *RollLogEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollLogEntry.ProtoReflect.Descriptor instead.
 func (*RollLogEntry) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{15}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *RollLogEntry) GetRecord() *v1.Record {
@@ -1270,7 +1847,7 @@ type RotateRollLogRequest struct {
 
 func (x *RotateRollLogRequest) Reset() {
 	*x = RotateRollLogRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[16]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1282,7 +1859,7 @@ func (x *RotateRollLogRequest) String() string {
 func (*RotateRollLogRequest) ProtoMessage() {}
 
 func (x *RotateRollLogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[16]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1295,7 +1872,7 @@ func (x *RotateRollLogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateRollLogRequest.ProtoReflect.Descriptor instead.
 func (*RotateRollLogRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{16}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *RotateRollLogRequest) GetName() string {
@@ -1325,7 +1902,7 @@ type RotateRollLogResponse struct {
 
 func (x *RotateRollLogResponse) Reset() {
 	*x = RotateRollLogResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[17]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1337,7 +1914,7 @@ func (x *RotateRollLogResponse) String() string {
 func (*RotateRollLogResponse) ProtoMessage() {}
 
 func (x *RotateRollLogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[17]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1350,7 +1927,7 @@ func (x *RotateRollLogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateRollLogResponse.ProtoReflect.Descriptor instead.
 func (*RotateRollLogResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{17}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *RotateRollLogResponse) GetRollLog() *RollLog {
@@ -1378,7 +1955,7 @@ type GetStreamRequest struct {
 
 func (x *GetStreamRequest) Reset() {
 	*x = GetStreamRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[18]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1390,7 +1967,7 @@ func (x *GetStreamRequest) String() string {
 func (*GetStreamRequest) ProtoMessage() {}
 
 func (x *GetStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[18]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1403,7 +1980,7 @@ func (x *GetStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStreamRequest.ProtoReflect.Descriptor instead.
 func (*GetStreamRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{18}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *GetStreamRequest) GetName() string {
@@ -1424,7 +2001,7 @@ type GetStreamResponse struct {
 
 func (x *GetStreamResponse) Reset() {
 	*x = GetStreamResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[19]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1436,7 +2013,7 @@ func (x *GetStreamResponse) String() string {
 func (*GetStreamResponse) ProtoMessage() {}
 
 func (x *GetStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[19]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1449,7 +2026,7 @@ func (x *GetStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStreamResponse.ProtoReflect.Descriptor instead.
 func (*GetStreamResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{19}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *GetStreamResponse) GetStream() *Stream {
@@ -1474,7 +2051,7 @@ type ListStreamsRequest struct {
 
 func (x *ListStreamsRequest) Reset() {
 	*x = ListStreamsRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[20]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1486,7 +2063,7 @@ func (x *ListStreamsRequest) String() string {
 func (*ListStreamsRequest) ProtoMessage() {}
 
 func (x *ListStreamsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[20]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1499,7 +2076,7 @@ func (x *ListStreamsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStreamsRequest.ProtoReflect.Descriptor instead.
 func (*ListStreamsRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{20}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ListStreamsRequest) GetParent() string {
@@ -1536,7 +2113,7 @@ type ListStreamsResponse struct {
 
 func (x *ListStreamsResponse) Reset() {
 	*x = ListStreamsResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[21]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1548,7 +2125,7 @@ func (x *ListStreamsResponse) String() string {
 func (*ListStreamsResponse) ProtoMessage() {}
 
 func (x *ListStreamsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[21]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1561,7 +2138,7 @@ func (x *ListStreamsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStreamsResponse.ProtoReflect.Descriptor instead.
 func (*ListStreamsResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{21}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *ListStreamsResponse) GetStreams() []*Stream {
@@ -1593,7 +2170,7 @@ type SetClientSeedRequest struct {
 
 func (x *SetClientSeedRequest) Reset() {
 	*x = SetClientSeedRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[22]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1605,7 +2182,7 @@ func (x *SetClientSeedRequest) String() string {
 func (*SetClientSeedRequest) ProtoMessage() {}
 
 func (x *SetClientSeedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[22]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1618,7 +2195,7 @@ func (x *SetClientSeedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetClientSeedRequest.ProtoReflect.Descriptor instead.
 func (*SetClientSeedRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{22}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *SetClientSeedRequest) GetName() string {
@@ -1653,7 +2230,7 @@ type SetClientSeedResponse struct {
 
 func (x *SetClientSeedResponse) Reset() {
 	*x = SetClientSeedResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[23]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1665,7 +2242,7 @@ func (x *SetClientSeedResponse) String() string {
 func (*SetClientSeedResponse) ProtoMessage() {}
 
 func (x *SetClientSeedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[23]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1678,7 +2255,7 @@ func (x *SetClientSeedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetClientSeedResponse.ProtoReflect.Descriptor instead.
 func (*SetClientSeedResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{23}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *SetClientSeedResponse) GetStream() *Stream {
@@ -1707,7 +2284,7 @@ type CreateStreamRequest struct {
 
 func (x *CreateStreamRequest) Reset() {
 	*x = CreateStreamRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[24]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1719,7 +2296,7 @@ func (x *CreateStreamRequest) String() string {
 func (*CreateStreamRequest) ProtoMessage() {}
 
 func (x *CreateStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[24]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1732,7 +2309,7 @@ func (x *CreateStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateStreamRequest.ProtoReflect.Descriptor instead.
 func (*CreateStreamRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{24}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *CreateStreamRequest) GetParent() string {
@@ -1781,7 +2358,7 @@ type CreateStreamResponse struct {
 
 func (x *CreateStreamResponse) Reset() {
 	*x = CreateStreamResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[25]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1793,7 +2370,7 @@ func (x *CreateStreamResponse) String() string {
 func (*CreateStreamResponse) ProtoMessage() {}
 
 func (x *CreateStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[25]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1806,7 +2383,7 @@ func (x *CreateStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateStreamResponse.ProtoReflect.Descriptor instead.
 func (*CreateStreamResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{25}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CreateStreamResponse) GetStream() *Stream {
@@ -1829,7 +2406,7 @@ type DrawRequest struct {
 
 func (x *DrawRequest) Reset() {
 	*x = DrawRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[26]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1841,7 +2418,7 @@ func (x *DrawRequest) String() string {
 func (*DrawRequest) ProtoMessage() {}
 
 func (x *DrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[26]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1854,7 +2431,7 @@ func (x *DrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrawRequest.ProtoReflect.Descriptor instead.
 func (*DrawRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{26}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *DrawRequest) GetName() string {
@@ -1882,7 +2459,7 @@ type DrawResponse struct {
 
 func (x *DrawResponse) Reset() {
 	*x = DrawResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[27]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1894,7 +2471,7 @@ func (x *DrawResponse) String() string {
 func (*DrawResponse) ProtoMessage() {}
 
 func (x *DrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[27]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1907,7 +2484,7 @@ func (x *DrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrawResponse.ProtoReflect.Descriptor instead.
 func (*DrawResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{27}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *DrawResponse) GetKey() []byte {
@@ -1930,7 +2507,7 @@ type RevealStreamRequest struct {
 
 func (x *RevealStreamRequest) Reset() {
 	*x = RevealStreamRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[28]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1942,7 +2519,7 @@ func (x *RevealStreamRequest) String() string {
 func (*RevealStreamRequest) ProtoMessage() {}
 
 func (x *RevealStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[28]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1955,7 +2532,7 @@ func (x *RevealStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevealStreamRequest.ProtoReflect.Descriptor instead.
 func (*RevealStreamRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{28}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *RevealStreamRequest) GetName() string {
@@ -1983,7 +2560,7 @@ type RevealStreamResponse struct {
 
 func (x *RevealStreamResponse) Reset() {
 	*x = RevealStreamResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[29]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1995,7 +2572,7 @@ func (x *RevealStreamResponse) String() string {
 func (*RevealStreamResponse) ProtoMessage() {}
 
 func (x *RevealStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[29]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2008,7 +2585,7 @@ func (x *RevealStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevealStreamResponse.ProtoReflect.Descriptor instead.
 func (*RevealStreamResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{29}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *RevealStreamResponse) GetStream() *Stream {
@@ -2035,7 +2612,7 @@ type VerifyRequest struct {
 
 func (x *VerifyRequest) Reset() {
 	*x = VerifyRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[30]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2047,7 +2624,7 @@ func (x *VerifyRequest) String() string {
 func (*VerifyRequest) ProtoMessage() {}
 
 func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[30]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2060,7 +2637,7 @@ func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
 func (*VerifyRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{30}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *VerifyRequest) GetSeed() []byte {
@@ -2104,7 +2681,7 @@ type VerifyDraw struct {
 
 func (x *VerifyDraw) Reset() {
 	*x = VerifyDraw{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[31]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2116,7 +2693,7 @@ func (x *VerifyDraw) String() string {
 func (*VerifyDraw) ProtoMessage() {}
 
 func (x *VerifyDraw) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[31]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2129,7 +2706,7 @@ func (x *VerifyDraw) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyDraw.ProtoReflect.Descriptor instead.
 func (*VerifyDraw) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{31}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *VerifyDraw) GetIndex() int32 {
@@ -2161,7 +2738,7 @@ type VerifyResponse struct {
 
 func (x *VerifyResponse) Reset() {
 	*x = VerifyResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[32]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2173,7 +2750,7 @@ func (x *VerifyResponse) String() string {
 func (*VerifyResponse) ProtoMessage() {}
 
 func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[32]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2186,7 +2763,7 @@ func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyResponse.ProtoReflect.Descriptor instead.
 func (*VerifyResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{32}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *VerifyResponse) GetCommitmentMatches() bool {
@@ -2225,7 +2802,7 @@ type VerifiedDraw struct {
 
 func (x *VerifiedDraw) Reset() {
 	*x = VerifiedDraw{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[33]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2237,7 +2814,7 @@ func (x *VerifiedDraw) String() string {
 func (*VerifiedDraw) ProtoMessage() {}
 
 func (x *VerifiedDraw) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[33]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2250,7 +2827,7 @@ func (x *VerifiedDraw) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifiedDraw.ProtoReflect.Descriptor instead.
 func (*VerifiedDraw) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{33}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *VerifiedDraw) GetIndex() int32 {
@@ -2285,6 +2862,8 @@ type RollLogEvent struct {
 	//	*RollLogEvent_Rolled
 	//	*RollLogEvent_UsageDieRolled
 	//	*RollLogEvent_Rotated
+	//	*RollLogEvent_PoolRolled
+	//	*RollLogEvent_TableRolled
 	Event         isRollLogEvent_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2292,7 +2871,7 @@ type RollLogEvent struct {
 
 func (x *RollLogEvent) Reset() {
 	*x = RollLogEvent{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[34]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2304,7 +2883,7 @@ func (x *RollLogEvent) String() string {
 func (*RollLogEvent) ProtoMessage() {}
 
 func (x *RollLogEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[34]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2317,7 +2896,7 @@ func (x *RollLogEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollLogEvent.ProtoReflect.Descriptor instead.
 func (*RollLogEvent) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{34}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *RollLogEvent) GetEvent() isRollLogEvent_Event {
@@ -2363,6 +2942,24 @@ func (x *RollLogEvent) GetRotated() *RollLogRotated {
 	return nil
 }
 
+func (x *RollLogEvent) GetPoolRolled() *PoolRolled {
+	if x != nil {
+		if x, ok := x.Event.(*RollLogEvent_PoolRolled); ok {
+			return x.PoolRolled
+		}
+	}
+	return nil
+}
+
+func (x *RollLogEvent) GetTableRolled() *TableRolled {
+	if x != nil {
+		if x, ok := x.Event.(*RollLogEvent_TableRolled); ok {
+			return x.TableRolled
+		}
+	}
+	return nil
+}
+
 type isRollLogEvent_Event interface {
 	isRollLogEvent_Event()
 }
@@ -2387,6 +2984,16 @@ type RollLogEvent_Rotated struct {
 	Rotated *RollLogRotated `protobuf:"bytes,4,opt,name=rotated,proto3,oneof"`
 }
 
+type RollLogEvent_PoolRolled struct {
+	// A pool was rolled.
+	PoolRolled *PoolRolled `protobuf:"bytes,5,opt,name=pool_rolled,json=poolRolled,proto3,oneof"`
+}
+
+type RollLogEvent_TableRolled struct {
+	// A table was rolled on.
+	TableRolled *TableRolled `protobuf:"bytes,6,opt,name=table_rolled,json=tableRolled,proto3,oneof"`
+}
+
 func (*RollLogEvent_Begun) isRollLogEvent_Event() {}
 
 func (*RollLogEvent_Rolled) isRollLogEvent_Event() {}
@@ -2394,6 +3001,10 @@ func (*RollLogEvent_Rolled) isRollLogEvent_Event() {}
 func (*RollLogEvent_UsageDieRolled) isRollLogEvent_Event() {}
 
 func (*RollLogEvent_Rotated) isRollLogEvent_Event() {}
+
+func (*RollLogEvent_PoolRolled) isRollLogEvent_Event() {}
+
+func (*RollLogEvent_TableRolled) isRollLogEvent_Event() {}
 
 // RollLogBegun opens a log.
 type RollLogBegun struct {
@@ -2408,7 +3019,7 @@ type RollLogBegun struct {
 
 func (x *RollLogBegun) Reset() {
 	*x = RollLogBegun{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[35]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2420,7 +3031,7 @@ func (x *RollLogBegun) String() string {
 func (*RollLogBegun) ProtoMessage() {}
 
 func (x *RollLogBegun) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[35]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2433,7 +3044,7 @@ func (x *RollLogBegun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollLogBegun.ProtoReflect.Descriptor instead.
 func (*RollLogBegun) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{35}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *RollLogBegun) GetOwner() string {
@@ -2461,7 +3072,7 @@ type Rolled struct {
 
 func (x *Rolled) Reset() {
 	*x = Rolled{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[36]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2473,7 +3084,7 @@ func (x *Rolled) String() string {
 func (*Rolled) ProtoMessage() {}
 
 func (x *Rolled) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[36]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2486,7 +3097,7 @@ func (x *Rolled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rolled.ProtoReflect.Descriptor instead.
 func (*Rolled) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{36}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *Rolled) GetRolls() []*Roll {
@@ -2507,7 +3118,7 @@ type UsageDieRolled struct {
 
 func (x *UsageDieRolled) Reset() {
 	*x = UsageDieRolled{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[37]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2519,7 +3130,7 @@ func (x *UsageDieRolled) String() string {
 func (*UsageDieRolled) ProtoMessage() {}
 
 func (x *UsageDieRolled) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[37]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2532,10 +3143,102 @@ func (x *UsageDieRolled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UsageDieRolled.ProtoReflect.Descriptor instead.
 func (*UsageDieRolled) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{37}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *UsageDieRolled) GetRoll() *UsageRoll {
+	if x != nil {
+		return x.Roll
+	}
+	return nil
+}
+
+// PoolRolled records a roll of a pool; its record is the entry's own and left empty here.
+type PoolRolled struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The roll.
+	Roll          *PoolRoll `protobuf:"bytes,1,opt,name=roll,proto3" json:"roll,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *PoolRolled) Reset() {
+	*x = PoolRolled{}
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[46]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *PoolRolled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*PoolRolled) ProtoMessage() {}
+
+func (x *PoolRolled) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[46]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use PoolRolled.ProtoReflect.Descriptor instead.
+func (*PoolRolled) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{46}
+}
+
+func (x *PoolRolled) GetRoll() *PoolRoll {
+	if x != nil {
+		return x.Roll
+	}
+	return nil
+}
+
+// TableRolled records a look into a table; its records are the entry's own and left empty here.
+type TableRolled struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The roll.
+	Roll          *TableRoll `protobuf:"bytes,1,opt,name=roll,proto3" json:"roll,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TableRolled) Reset() {
+	*x = TableRolled{}
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[47]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TableRolled) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TableRolled) ProtoMessage() {}
+
+func (x *TableRolled) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[47]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TableRolled.ProtoReflect.Descriptor instead.
+func (*TableRolled) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{47}
+}
+
+func (x *TableRolled) GetRoll() *TableRoll {
 	if x != nil {
 		return x.Roll
 	}
@@ -2555,7 +3258,7 @@ type RollLogRotated struct {
 
 func (x *RollLogRotated) Reset() {
 	*x = RollLogRotated{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[38]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2567,7 +3270,7 @@ func (x *RollLogRotated) String() string {
 func (*RollLogRotated) ProtoMessage() {}
 
 func (x *RollLogRotated) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[38]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2580,7 +3283,7 @@ func (x *RollLogRotated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollLogRotated.ProtoReflect.Descriptor instead.
 func (*RollLogRotated) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{38}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *RollLogRotated) GetStream() string {
@@ -2615,7 +3318,7 @@ type StreamEvent struct {
 
 func (x *StreamEvent) Reset() {
 	*x = StreamEvent{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[39]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2627,7 +3330,7 @@ func (x *StreamEvent) String() string {
 func (*StreamEvent) ProtoMessage() {}
 
 func (x *StreamEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[39]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2640,7 +3343,7 @@ func (x *StreamEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamEvent.ProtoReflect.Descriptor instead.
 func (*StreamEvent) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{39}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *StreamEvent) GetEvent() isStreamEvent_Event {
@@ -2733,7 +3436,7 @@ type StreamBegun struct {
 
 func (x *StreamBegun) Reset() {
 	*x = StreamBegun{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[40]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2745,7 +3448,7 @@ func (x *StreamBegun) String() string {
 func (*StreamBegun) ProtoMessage() {}
 
 func (x *StreamBegun) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[40]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2758,7 +3461,7 @@ func (x *StreamBegun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamBegun.ProtoReflect.Descriptor instead.
 func (*StreamBegun) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{40}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *StreamBegun) GetSeed() []byte {
@@ -2793,7 +3496,7 @@ type ClientSeedSet struct {
 
 func (x *ClientSeedSet) Reset() {
 	*x = ClientSeedSet{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[41]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2805,7 +3508,7 @@ func (x *ClientSeedSet) String() string {
 func (*ClientSeedSet) ProtoMessage() {}
 
 func (x *ClientSeedSet) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[41]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2818,7 +3521,7 @@ func (x *ClientSeedSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientSeedSet.ProtoReflect.Descriptor instead.
 func (*ClientSeedSet) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{41}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *ClientSeedSet) GetClientSeed() string {
@@ -2839,7 +3542,7 @@ type StreamDrawn struct {
 
 func (x *StreamDrawn) Reset() {
 	*x = StreamDrawn{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[42]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2851,7 +3554,7 @@ func (x *StreamDrawn) String() string {
 func (*StreamDrawn) ProtoMessage() {}
 
 func (x *StreamDrawn) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[42]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2864,7 +3567,7 @@ func (x *StreamDrawn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamDrawn.ProtoReflect.Descriptor instead.
 func (*StreamDrawn) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{42}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *StreamDrawn) GetIndex() int32 {
@@ -2883,7 +3586,7 @@ type StreamRevealed struct {
 
 func (x *StreamRevealed) Reset() {
 	*x = StreamRevealed{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[43]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2895,7 +3598,7 @@ func (x *StreamRevealed) String() string {
 func (*StreamRevealed) ProtoMessage() {}
 
 func (x *StreamRevealed) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[43]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2908,14 +3611,14 @@ func (x *StreamRevealed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamRevealed.ProtoReflect.Descriptor instead.
 func (*StreamRevealed) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{43}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{53}
 }
 
 var File_wayfarer_dice_v1_dice_proto protoreflect.FileDescriptor
 
 const file_wayfarer_dice_v1_dice_proto_rawDesc = "" +
 	"\n" +
-	"\x1bwayfarer/dice/v1/dice.proto\x12\x10wayfarer.dice.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ewayfarer/type/v1/options.proto\x1a\x1dwayfarer/type/v1/record.proto\"\xa0\x02\n" +
+	"\x1bwayfarer/dice/v1/dice.proto\x12\x10wayfarer.dice.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bwayfarer/dice/v1/odds.proto\x1a\x1ewayfarer/type/v1/options.proto\x1a\x1dwayfarer/type/v1/record.proto\"\xa0\x02\n" +
 	"\x04Roll\x12\x1f\n" +
 	"\bnotation\x18\x01 \x01(\tB\x03\xe0A\x03R\bnotation\x12\x19\n" +
 	"\x05total\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05total\x121\n" +
@@ -2941,7 +3644,39 @@ const file_wayfarer_dice_v1_dice_proto_rawDesc = "" +
 	"\x06stream\x18\a \x01(\tB\x03\xe0A\x03R\x06stream\x12\x19\n" +
 	"\x05index\x18\b \x01(\x05B\x03\xe0A\x03R\x05index\x125\n" +
 	"\x06record\x18\t \x01(\v2\x18.wayfarer.type.v1.RecordB\x03\xe0A\x03R\x06recordB\r\n" +
-	"\v_next_sides\"\x9c\x02\n" +
+	"\v_next_sides\"\x99\x03\n" +
+	"\bPoolRoll\x12\x1b\n" +
+	"\x06normal\x18\x01 \x03(\x05B\x03\xe0A\x03R\x06normal\x12\x1b\n" +
+	"\x06danger\x18\x02 \x03(\x05B\x03\xe0A\x03R\x06danger\x12\x1d\n" +
+	"\apenalty\x18\x03 \x03(\x05B\x03\xe0A\x03R\apenalty\x122\n" +
+	"\x04sets\x18\x04 \x03(\v2\x19.wayfarer.dice.v1.PoolSetB\x03\xe0A\x03R\x04sets\x12\x1d\n" +
+	"\abotches\x18\x05 \x01(\x05B\x03\xe0A\x03R\abotches\x12\"\n" +
+	"\aclaimed\x18\x06 \x01(\x05B\x03\xe0A\x03H\x00R\aclaimed\x88\x01\x01\x12#\n" +
+	"\n" +
+	"difficulty\x18\a \x01(\x05B\x03\xe0A\x03R\n" +
+	"difficulty\x12\x1d\n" +
+	"\apurpose\x18\b \x01(\tB\x03\xe0A\x03R\apurpose\x12\x1b\n" +
+	"\x06stream\x18\t \x01(\tB\x03\xe0A\x03R\x06stream\x12\x19\n" +
+	"\x05index\x18\n" +
+	" \x01(\x05B\x03\xe0A\x03R\x05index\x125\n" +
+	"\x06record\x18\v \x01(\v2\x18.wayfarer.type.v1.RecordB\x03\xe0A\x03R\x06recordB\n" +
+	"\n" +
+	"\b_claimed\"\x92\x01\n" +
+	"\aPoolSet\x12\x16\n" +
+	"\x06height\x18\x01 \x01(\x05R\x06height\x12\x14\n" +
+	"\x05width\x18\x02 \x01(\x05R\x05width\x12\x1a\n" +
+	"\btriggers\x18\x03 \x01(\bR\btriggers\x12\x1f\n" +
+	"\vdanger_cost\x18\x04 \x01(\x05R\n" +
+	"dangerCost\x12\x1c\n" +
+	"\tcancelled\x18\x05 \x03(\tR\tcancelled\"L\n" +
+	"\bTableRow\x12\x10\n" +
+	"\x03min\x18\x01 \x01(\x05R\x03min\x12\x10\n" +
+	"\x03max\x18\x02 \x01(\x05R\x03max\x12\x1c\n" +
+	"\x04text\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xe8\aR\x04text\"\xa6\x01\n" +
+	"\tTableRoll\x12/\n" +
+	"\x04roll\x18\x01 \x01(\v2\x16.wayfarer.dice.v1.RollB\x03\xe0A\x03R\x04roll\x121\n" +
+	"\x03row\x18\x02 \x01(\v2\x1a.wayfarer.dice.v1.TableRowB\x03\xe0A\x03R\x03row\x125\n" +
+	"\x06record\x18\x03 \x01(\v2\x18.wayfarer.type.v1.RecordB\x03\xe0A\x03R\x06record\"\x9c\x02\n" +
 	"\aRollLog\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12\x19\n" +
 	"\x05owner\x18\x02 \x01(\tB\x03\xe0A\x03R\x05owner\x12\x1b\n" +
@@ -2995,7 +3730,32 @@ const file_wayfarer_dice_v1_dice_proto_rawDesc = "" +
 	"\n" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"G\n" +
 	"\x14RollUsageDieResponse\x12/\n" +
-	"\x04roll\x18\x01 \x01(\v2\x1b.wayfarer.dice.v1.UsageRollR\x04roll\"g\n" +
+	"\x04roll\x18\x01 \x01(\v2\x1b.wayfarer.dice.v1.UsageRollR\x04roll\"\x83\x03\n" +
+	"\x0fRollPoolRequest\x12=\n" +
+	"\x06parent\x18\x01 \x01(\tB%\xe0A\x02\xbaH\x1fr\x1d2\x1b^campaigns/[a-z0-9-]{1,63}$R\x06parent\x12\x1d\n" +
+	"\x04dice\x18\x02 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\x04dice\x12!\n" +
+	"\x06danger\x18\x03 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\x06danger\x12#\n" +
+	"\apenalty\x18\x04 \x01(\x05B\t\xbaH\x06\x1a\x04\x18d(\x00R\apenalty\x12.\n" +
+	"\n" +
+	"difficulty\x18\x05 \x01(\x05B\t\xbaH\x06\x1a\x04\x18\x06(\x02H\x00R\n" +
+	"difficulty\x88\x01\x01\x12\"\n" +
+	"\apurpose\x18\x06 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\apurpose\x12.\n" +
+	"\rreported_dice\x18\r \x03(\x05B\t\xbaH\x06\x92\x01\x03\x10\xac\x02R\freportedDice\x127\n" +
+	"\n" +
+	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestIdB\r\n" +
+	"\v_difficulty\"B\n" +
+	"\x10RollPoolResponse\x12.\n" +
+	"\x04roll\x18\x01 \x01(\v2\x1a.wayfarer.dice.v1.PoolRollR\x04roll\"\xc9\x02\n" +
+	"\x10RollTableRequest\x12=\n" +
+	"\x06parent\x18\x01 \x01(\tB%\xe0A\x02\xbaH\x1fr\x1d2\x1b^campaigns/[a-z0-9-]{1,63}$R\x06parent\x12)\n" +
+	"\bnotation\x18\x02 \x01(\tB\r\xe0A\x02\xbaH\ar\x05\x10\x01\x18\x80 R\bnotation\x12>\n" +
+	"\x04rows\x18\x03 \x03(\v2\x1a.wayfarer.dice.v1.TableRowB\x0e\xe0A\x02\xbaH\b\x92\x01\x05\b\x01\x10\xe8\aR\x04rows\x12\"\n" +
+	"\apurpose\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\apurpose\x12.\n" +
+	"\rreported_dice\x18\r \x03(\x05B\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\freportedDice\x127\n" +
+	"\n" +
+	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"D\n" +
+	"\x11RollTableResponse\x12/\n" +
+	"\x04roll\x18\x01 \x01(\v2\x1b.wayfarer.dice.v1.TableRollR\x04roll\"g\n" +
 	"\x11GetRollLogRequest\x12R\n" +
 	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/rollLogs/[a-z0-9-]{1,63}$R\x04name\"J\n" +
 	"\x12GetRollLogResponse\x124\n" +
@@ -3080,12 +3840,15 @@ const file_wayfarer_dice_v1_dice_proto_rawDesc = "" +
 	"\fVerifiedDraw\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x05R\x05index\x12\x14\n" +
 	"\x05faces\x18\x02 \x03(\x05R\x05faces\x12\x18\n" +
-	"\amatches\x18\x03 \x01(\bR\amatches\"\x8f\x02\n" +
+	"\amatches\x18\x03 \x01(\bR\amatches\"\x94\x03\n" +
 	"\fRollLogEvent\x126\n" +
 	"\x05begun\x18\x01 \x01(\v2\x1e.wayfarer.dice.v1.RollLogBegunH\x00R\x05begun\x122\n" +
 	"\x06rolled\x18\x02 \x01(\v2\x18.wayfarer.dice.v1.RolledH\x00R\x06rolled\x12L\n" +
 	"\x10usage_die_rolled\x18\x03 \x01(\v2 .wayfarer.dice.v1.UsageDieRolledH\x00R\x0eusageDieRolled\x12<\n" +
-	"\arotated\x18\x04 \x01(\v2 .wayfarer.dice.v1.RollLogRotatedH\x00R\arotatedB\a\n" +
+	"\arotated\x18\x04 \x01(\v2 .wayfarer.dice.v1.RollLogRotatedH\x00R\arotated\x12?\n" +
+	"\vpool_rolled\x18\x05 \x01(\v2\x1c.wayfarer.dice.v1.PoolRolledH\x00R\n" +
+	"poolRolled\x12B\n" +
+	"\ftable_rolled\x18\x06 \x01(\v2\x1d.wayfarer.dice.v1.TableRolledH\x00R\vtableRolledB\a\n" +
 	"\x05event\"<\n" +
 	"\fRollLogBegun\x12\x14\n" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12\x16\n" +
@@ -3093,7 +3856,12 @@ const file_wayfarer_dice_v1_dice_proto_rawDesc = "" +
 	"\x06Rolled\x12,\n" +
 	"\x05rolls\x18\x01 \x03(\v2\x16.wayfarer.dice.v1.RollR\x05rolls\"A\n" +
 	"\x0eUsageDieRolled\x12/\n" +
-	"\x04roll\x18\x01 \x01(\v2\x1b.wayfarer.dice.v1.UsageRollR\x04roll\"D\n" +
+	"\x04roll\x18\x01 \x01(\v2\x1b.wayfarer.dice.v1.UsageRollR\x04roll\"<\n" +
+	"\n" +
+	"PoolRolled\x12.\n" +
+	"\x04roll\x18\x01 \x01(\v2\x1a.wayfarer.dice.v1.PoolRollR\x04roll\">\n" +
+	"\vTableRolled\x12/\n" +
+	"\x04roll\x18\x01 \x01(\v2\x1b.wayfarer.dice.v1.TableRollR\x04roll\"D\n" +
 	"\x0eRollLogRotated\x12\x16\n" +
 	"\x06stream\x18\x01 \x01(\tR\x06stream\x12\x1a\n" +
 	"\brevealed\x18\x02 \x01(\tR\brevealed\"\x8f\x02\n" +
@@ -3112,17 +3880,13 @@ const file_wayfarer_dice_v1_dice_proto_rawDesc = "" +
 	"clientSeed\"#\n" +
 	"\vStreamDrawn\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x05R\x05index\"\x10\n" +
-	"\x0eStreamRevealed*\x8a\x01\n" +
-	"\tUsageMode\x12\x1a\n" +
-	"\x16USAGE_MODE_UNSPECIFIED\x10\x00\x12\x15\n" +
-	"\x11USAGE_MODE_SINGLE\x10\x01\x12\x17\n" +
-	"\x13USAGE_MODE_LOWEST_2\x10\x02\x12\x17\n" +
-	"\x13USAGE_MODE_LOWEST_3\x10\x03\x12\x18\n" +
-	"\x14USAGE_MODE_HIGHEST_2\x10\x042\xfc\f\n" +
+	"\x0eStreamRevealed2\xf5\x0f\n" +
 	"\vDiceService\x12v\n" +
 	"\x04Roll\x12\x1d.wayfarer.dice.v1.RollRequest\x1a\x1e.wayfarer.dice.v1.RollResponse\"/\x82\xd3\xe4\x93\x02):\x01*b\x04roll\"\x1e/v1/{parent=campaigns/*}/rolls\x12\x85\x01\n" +
 	"\tBatchRoll\x12\".wayfarer.dice.v1.BatchRollRequest\x1a#.wayfarer.dice.v1.BatchRollResponse\"/\x82\xd3\xe4\x93\x02):\x01*\"$/v1/{parent=campaigns/*}/rolls:batch\x12\x97\x01\n" +
-	"\fRollUsageDie\x12%.wayfarer.dice.v1.RollUsageDieRequest\x1a&.wayfarer.dice.v1.RollUsageDieResponse\"8\x82\xd3\xe4\x93\x022:\x01*b\x04roll\"'/v1/{parent=campaigns/*}/rolls:usageDie\x12\x8c\x01\n" +
+	"\fRollUsageDie\x12%.wayfarer.dice.v1.RollUsageDieRequest\x1a&.wayfarer.dice.v1.RollUsageDieResponse\"8\x82\xd3\xe4\x93\x022:\x01*b\x04roll\"'/v1/{parent=campaigns/*}/rolls:usageDie\x12\x87\x01\n" +
+	"\bRollPool\x12!.wayfarer.dice.v1.RollPoolRequest\x1a\".wayfarer.dice.v1.RollPoolResponse\"4\x82\xd3\xe4\x93\x02.:\x01*b\x04roll\"#/v1/{parent=campaigns/*}/rolls:pool\x12\x8b\x01\n" +
+	"\tRollTable\x12\".wayfarer.dice.v1.RollTableRequest\x1a#.wayfarer.dice.v1.RollTableResponse\"5\x82\xd3\xe4\x93\x02/:\x01*b\x04roll\"$/v1/{parent=campaigns/*}/rolls:table\x12\x8c\x01\n" +
 	"\n" +
 	"GetRollLog\x12#.wayfarer.dice.v1.GetRollLogRequest\x1a$.wayfarer.dice.v1.GetRollLogResponse\"3\x82\xd3\xe4\x93\x02-b\broll_log\x12!/v1/{name=campaigns/*/rollLogs/*}\x12\x87\x01\n" +
 	"\tListRolls\x12\".wayfarer.dice.v1.ListRollsRequest\x1a#.wayfarer.dice.v1.ListRollsResponse\"1\x82\xd3\xe4\x93\x02+\x12)/v1/{parent=campaigns/*/rollLogs/*}/rolls\x12\x95\x01\n" +
@@ -3132,7 +3896,8 @@ const file_wayfarer_dice_v1_dice_proto_rawDesc = "" +
 	"\rSetClientSeed\x12&.wayfarer.dice.v1.SetClientSeedRequest\x1a'.wayfarer.dice.v1.SetClientSeedResponse\"A\x82\xd3\xe4\x93\x02;:\x01*b\x06stream\"./v1/{name=campaigns/*/streams/*}:setClientSeed\x12]\n" +
 	"\fCreateStream\x12%.wayfarer.dice.v1.CreateStreamRequest\x1a&.wayfarer.dice.v1.CreateStreamResponse\x12E\n" +
 	"\x04Draw\x12\x1d.wayfarer.dice.v1.DrawRequest\x1a\x1e.wayfarer.dice.v1.DrawResponse\x12]\n" +
-	"\fRevealStream\x12%.wayfarer.dice.v1.RevealStreamRequest\x1a&.wayfarer.dice.v1.RevealStreamResponse\x12g\n" +
+	"\fRevealStream\x12%.wayfarer.dice.v1.RevealStreamRequest\x1a&.wayfarer.dice.v1.RevealStreamResponse\x12_\n" +
+	"\x04Odds\x12\x1d.wayfarer.dice.v1.OddsRequest\x1a\x1e.wayfarer.dice.v1.OddsResponse\"\x18\x82\xd3\xe4\x93\x02\x12:\x01*\"\r/v1/dice:odds\x12g\n" +
 	"\x06Verify\x12\x1f.wayfarer.dice.v1.VerifyRequest\x1a .wayfarer.dice.v1.VerifyResponse\"\x1a\x82\xd3\xe4\x93\x02\x14:\x01*\"\x0f/v1/dice:verifyB@Z>github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1;dicev1b\x06proto3"
 
 var (
@@ -3147,124 +3912,153 @@ func file_wayfarer_dice_v1_dice_proto_rawDescGZIP() []byte {
 	return file_wayfarer_dice_v1_dice_proto_rawDescData
 }
 
-var file_wayfarer_dice_v1_dice_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_wayfarer_dice_v1_dice_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
+var file_wayfarer_dice_v1_dice_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
 var file_wayfarer_dice_v1_dice_proto_goTypes = []any{
-	(UsageMode)(0),                // 0: wayfarer.dice.v1.UsageMode
-	(*Roll)(nil),                  // 1: wayfarer.dice.v1.Roll
-	(*Term)(nil),                  // 2: wayfarer.dice.v1.Term
-	(*UsageRoll)(nil),             // 3: wayfarer.dice.v1.UsageRoll
-	(*RollLog)(nil),               // 4: wayfarer.dice.v1.RollLog
-	(*Stream)(nil),                // 5: wayfarer.dice.v1.Stream
-	(*RollRequest)(nil),           // 6: wayfarer.dice.v1.RollRequest
-	(*RollResponse)(nil),          // 7: wayfarer.dice.v1.RollResponse
-	(*BatchRollRequest)(nil),      // 8: wayfarer.dice.v1.BatchRollRequest
-	(*BatchRollResponse)(nil),     // 9: wayfarer.dice.v1.BatchRollResponse
-	(*RollUsageDieRequest)(nil),   // 10: wayfarer.dice.v1.RollUsageDieRequest
-	(*RollUsageDieResponse)(nil),  // 11: wayfarer.dice.v1.RollUsageDieResponse
-	(*GetRollLogRequest)(nil),     // 12: wayfarer.dice.v1.GetRollLogRequest
-	(*GetRollLogResponse)(nil),    // 13: wayfarer.dice.v1.GetRollLogResponse
-	(*ListRollsRequest)(nil),      // 14: wayfarer.dice.v1.ListRollsRequest
-	(*ListRollsResponse)(nil),     // 15: wayfarer.dice.v1.ListRollsResponse
-	(*RollLogEntry)(nil),          // 16: wayfarer.dice.v1.RollLogEntry
-	(*RotateRollLogRequest)(nil),  // 17: wayfarer.dice.v1.RotateRollLogRequest
-	(*RotateRollLogResponse)(nil), // 18: wayfarer.dice.v1.RotateRollLogResponse
-	(*GetStreamRequest)(nil),      // 19: wayfarer.dice.v1.GetStreamRequest
-	(*GetStreamResponse)(nil),     // 20: wayfarer.dice.v1.GetStreamResponse
-	(*ListStreamsRequest)(nil),    // 21: wayfarer.dice.v1.ListStreamsRequest
-	(*ListStreamsResponse)(nil),   // 22: wayfarer.dice.v1.ListStreamsResponse
-	(*SetClientSeedRequest)(nil),  // 23: wayfarer.dice.v1.SetClientSeedRequest
-	(*SetClientSeedResponse)(nil), // 24: wayfarer.dice.v1.SetClientSeedResponse
-	(*CreateStreamRequest)(nil),   // 25: wayfarer.dice.v1.CreateStreamRequest
-	(*CreateStreamResponse)(nil),  // 26: wayfarer.dice.v1.CreateStreamResponse
-	(*DrawRequest)(nil),           // 27: wayfarer.dice.v1.DrawRequest
-	(*DrawResponse)(nil),          // 28: wayfarer.dice.v1.DrawResponse
-	(*RevealStreamRequest)(nil),   // 29: wayfarer.dice.v1.RevealStreamRequest
-	(*RevealStreamResponse)(nil),  // 30: wayfarer.dice.v1.RevealStreamResponse
-	(*VerifyRequest)(nil),         // 31: wayfarer.dice.v1.VerifyRequest
-	(*VerifyDraw)(nil),            // 32: wayfarer.dice.v1.VerifyDraw
-	(*VerifyResponse)(nil),        // 33: wayfarer.dice.v1.VerifyResponse
-	(*VerifiedDraw)(nil),          // 34: wayfarer.dice.v1.VerifiedDraw
-	(*RollLogEvent)(nil),          // 35: wayfarer.dice.v1.RollLogEvent
-	(*RollLogBegun)(nil),          // 36: wayfarer.dice.v1.RollLogBegun
-	(*Rolled)(nil),                // 37: wayfarer.dice.v1.Rolled
-	(*UsageDieRolled)(nil),        // 38: wayfarer.dice.v1.UsageDieRolled
-	(*RollLogRotated)(nil),        // 39: wayfarer.dice.v1.RollLogRotated
-	(*StreamEvent)(nil),           // 40: wayfarer.dice.v1.StreamEvent
-	(*StreamBegun)(nil),           // 41: wayfarer.dice.v1.StreamBegun
-	(*ClientSeedSet)(nil),         // 42: wayfarer.dice.v1.ClientSeedSet
-	(*StreamDrawn)(nil),           // 43: wayfarer.dice.v1.StreamDrawn
-	(*StreamRevealed)(nil),        // 44: wayfarer.dice.v1.StreamRevealed
-	(*v1.Record)(nil),             // 45: wayfarer.type.v1.Record
-	(*timestamppb.Timestamp)(nil), // 46: google.protobuf.Timestamp
-	(*v1.Die)(nil),                // 47: wayfarer.type.v1.Die
+	(*Roll)(nil),                  // 0: wayfarer.dice.v1.Roll
+	(*Term)(nil),                  // 1: wayfarer.dice.v1.Term
+	(*UsageRoll)(nil),             // 2: wayfarer.dice.v1.UsageRoll
+	(*PoolRoll)(nil),              // 3: wayfarer.dice.v1.PoolRoll
+	(*PoolSet)(nil),               // 4: wayfarer.dice.v1.PoolSet
+	(*TableRow)(nil),              // 5: wayfarer.dice.v1.TableRow
+	(*TableRoll)(nil),             // 6: wayfarer.dice.v1.TableRoll
+	(*RollLog)(nil),               // 7: wayfarer.dice.v1.RollLog
+	(*Stream)(nil),                // 8: wayfarer.dice.v1.Stream
+	(*RollRequest)(nil),           // 9: wayfarer.dice.v1.RollRequest
+	(*RollResponse)(nil),          // 10: wayfarer.dice.v1.RollResponse
+	(*BatchRollRequest)(nil),      // 11: wayfarer.dice.v1.BatchRollRequest
+	(*BatchRollResponse)(nil),     // 12: wayfarer.dice.v1.BatchRollResponse
+	(*RollUsageDieRequest)(nil),   // 13: wayfarer.dice.v1.RollUsageDieRequest
+	(*RollUsageDieResponse)(nil),  // 14: wayfarer.dice.v1.RollUsageDieResponse
+	(*RollPoolRequest)(nil),       // 15: wayfarer.dice.v1.RollPoolRequest
+	(*RollPoolResponse)(nil),      // 16: wayfarer.dice.v1.RollPoolResponse
+	(*RollTableRequest)(nil),      // 17: wayfarer.dice.v1.RollTableRequest
+	(*RollTableResponse)(nil),     // 18: wayfarer.dice.v1.RollTableResponse
+	(*GetRollLogRequest)(nil),     // 19: wayfarer.dice.v1.GetRollLogRequest
+	(*GetRollLogResponse)(nil),    // 20: wayfarer.dice.v1.GetRollLogResponse
+	(*ListRollsRequest)(nil),      // 21: wayfarer.dice.v1.ListRollsRequest
+	(*ListRollsResponse)(nil),     // 22: wayfarer.dice.v1.ListRollsResponse
+	(*RollLogEntry)(nil),          // 23: wayfarer.dice.v1.RollLogEntry
+	(*RotateRollLogRequest)(nil),  // 24: wayfarer.dice.v1.RotateRollLogRequest
+	(*RotateRollLogResponse)(nil), // 25: wayfarer.dice.v1.RotateRollLogResponse
+	(*GetStreamRequest)(nil),      // 26: wayfarer.dice.v1.GetStreamRequest
+	(*GetStreamResponse)(nil),     // 27: wayfarer.dice.v1.GetStreamResponse
+	(*ListStreamsRequest)(nil),    // 28: wayfarer.dice.v1.ListStreamsRequest
+	(*ListStreamsResponse)(nil),   // 29: wayfarer.dice.v1.ListStreamsResponse
+	(*SetClientSeedRequest)(nil),  // 30: wayfarer.dice.v1.SetClientSeedRequest
+	(*SetClientSeedResponse)(nil), // 31: wayfarer.dice.v1.SetClientSeedResponse
+	(*CreateStreamRequest)(nil),   // 32: wayfarer.dice.v1.CreateStreamRequest
+	(*CreateStreamResponse)(nil),  // 33: wayfarer.dice.v1.CreateStreamResponse
+	(*DrawRequest)(nil),           // 34: wayfarer.dice.v1.DrawRequest
+	(*DrawResponse)(nil),          // 35: wayfarer.dice.v1.DrawResponse
+	(*RevealStreamRequest)(nil),   // 36: wayfarer.dice.v1.RevealStreamRequest
+	(*RevealStreamResponse)(nil),  // 37: wayfarer.dice.v1.RevealStreamResponse
+	(*VerifyRequest)(nil),         // 38: wayfarer.dice.v1.VerifyRequest
+	(*VerifyDraw)(nil),            // 39: wayfarer.dice.v1.VerifyDraw
+	(*VerifyResponse)(nil),        // 40: wayfarer.dice.v1.VerifyResponse
+	(*VerifiedDraw)(nil),          // 41: wayfarer.dice.v1.VerifiedDraw
+	(*RollLogEvent)(nil),          // 42: wayfarer.dice.v1.RollLogEvent
+	(*RollLogBegun)(nil),          // 43: wayfarer.dice.v1.RollLogBegun
+	(*Rolled)(nil),                // 44: wayfarer.dice.v1.Rolled
+	(*UsageDieRolled)(nil),        // 45: wayfarer.dice.v1.UsageDieRolled
+	(*PoolRolled)(nil),            // 46: wayfarer.dice.v1.PoolRolled
+	(*TableRolled)(nil),           // 47: wayfarer.dice.v1.TableRolled
+	(*RollLogRotated)(nil),        // 48: wayfarer.dice.v1.RollLogRotated
+	(*StreamEvent)(nil),           // 49: wayfarer.dice.v1.StreamEvent
+	(*StreamBegun)(nil),           // 50: wayfarer.dice.v1.StreamBegun
+	(*ClientSeedSet)(nil),         // 51: wayfarer.dice.v1.ClientSeedSet
+	(*StreamDrawn)(nil),           // 52: wayfarer.dice.v1.StreamDrawn
+	(*StreamRevealed)(nil),        // 53: wayfarer.dice.v1.StreamRevealed
+	(*v1.Record)(nil),             // 54: wayfarer.type.v1.Record
+	(UsageMode)(0),                // 55: wayfarer.dice.v1.UsageMode
+	(*timestamppb.Timestamp)(nil), // 56: google.protobuf.Timestamp
+	(*v1.Die)(nil),                // 57: wayfarer.type.v1.Die
+	(*OddsRequest)(nil),           // 58: wayfarer.dice.v1.OddsRequest
+	(*OddsResponse)(nil),          // 59: wayfarer.dice.v1.OddsResponse
 }
 var file_wayfarer_dice_v1_dice_proto_depIdxs = []int32{
-	2,  // 0: wayfarer.dice.v1.Roll.terms:type_name -> wayfarer.dice.v1.Term
-	45, // 1: wayfarer.dice.v1.Roll.record:type_name -> wayfarer.type.v1.Record
-	0,  // 2: wayfarer.dice.v1.UsageRoll.mode:type_name -> wayfarer.dice.v1.UsageMode
-	45, // 3: wayfarer.dice.v1.UsageRoll.record:type_name -> wayfarer.type.v1.Record
-	46, // 4: wayfarer.dice.v1.RollLog.create_time:type_name -> google.protobuf.Timestamp
-	46, // 5: wayfarer.dice.v1.Stream.create_time:type_name -> google.protobuf.Timestamp
-	1,  // 6: wayfarer.dice.v1.RollResponse.roll:type_name -> wayfarer.dice.v1.Roll
-	1,  // 7: wayfarer.dice.v1.BatchRollResponse.rolls:type_name -> wayfarer.dice.v1.Roll
-	0,  // 8: wayfarer.dice.v1.RollUsageDieRequest.mode:type_name -> wayfarer.dice.v1.UsageMode
-	3,  // 9: wayfarer.dice.v1.RollUsageDieResponse.roll:type_name -> wayfarer.dice.v1.UsageRoll
-	4,  // 10: wayfarer.dice.v1.GetRollLogResponse.roll_log:type_name -> wayfarer.dice.v1.RollLog
-	16, // 11: wayfarer.dice.v1.ListRollsResponse.entries:type_name -> wayfarer.dice.v1.RollLogEntry
-	45, // 12: wayfarer.dice.v1.RollLogEntry.record:type_name -> wayfarer.type.v1.Record
-	35, // 13: wayfarer.dice.v1.RollLogEntry.event:type_name -> wayfarer.dice.v1.RollLogEvent
-	4,  // 14: wayfarer.dice.v1.RotateRollLogResponse.roll_log:type_name -> wayfarer.dice.v1.RollLog
-	5,  // 15: wayfarer.dice.v1.RotateRollLogResponse.revealed:type_name -> wayfarer.dice.v1.Stream
-	5,  // 16: wayfarer.dice.v1.GetStreamResponse.stream:type_name -> wayfarer.dice.v1.Stream
-	5,  // 17: wayfarer.dice.v1.ListStreamsResponse.streams:type_name -> wayfarer.dice.v1.Stream
-	5,  // 18: wayfarer.dice.v1.SetClientSeedResponse.stream:type_name -> wayfarer.dice.v1.Stream
-	5,  // 19: wayfarer.dice.v1.CreateStreamResponse.stream:type_name -> wayfarer.dice.v1.Stream
-	5,  // 20: wayfarer.dice.v1.RevealStreamResponse.stream:type_name -> wayfarer.dice.v1.Stream
-	32, // 21: wayfarer.dice.v1.VerifyRequest.draws:type_name -> wayfarer.dice.v1.VerifyDraw
-	47, // 22: wayfarer.dice.v1.VerifyDraw.dice:type_name -> wayfarer.type.v1.Die
-	34, // 23: wayfarer.dice.v1.VerifyResponse.draws:type_name -> wayfarer.dice.v1.VerifiedDraw
-	36, // 24: wayfarer.dice.v1.RollLogEvent.begun:type_name -> wayfarer.dice.v1.RollLogBegun
-	37, // 25: wayfarer.dice.v1.RollLogEvent.rolled:type_name -> wayfarer.dice.v1.Rolled
-	38, // 26: wayfarer.dice.v1.RollLogEvent.usage_die_rolled:type_name -> wayfarer.dice.v1.UsageDieRolled
-	39, // 27: wayfarer.dice.v1.RollLogEvent.rotated:type_name -> wayfarer.dice.v1.RollLogRotated
-	1,  // 28: wayfarer.dice.v1.Rolled.rolls:type_name -> wayfarer.dice.v1.Roll
-	3,  // 29: wayfarer.dice.v1.UsageDieRolled.roll:type_name -> wayfarer.dice.v1.UsageRoll
-	41, // 30: wayfarer.dice.v1.StreamEvent.begun:type_name -> wayfarer.dice.v1.StreamBegun
-	42, // 31: wayfarer.dice.v1.StreamEvent.client_seed_set:type_name -> wayfarer.dice.v1.ClientSeedSet
-	43, // 32: wayfarer.dice.v1.StreamEvent.drawn:type_name -> wayfarer.dice.v1.StreamDrawn
-	44, // 33: wayfarer.dice.v1.StreamEvent.revealed:type_name -> wayfarer.dice.v1.StreamRevealed
-	6,  // 34: wayfarer.dice.v1.DiceService.Roll:input_type -> wayfarer.dice.v1.RollRequest
-	8,  // 35: wayfarer.dice.v1.DiceService.BatchRoll:input_type -> wayfarer.dice.v1.BatchRollRequest
-	10, // 36: wayfarer.dice.v1.DiceService.RollUsageDie:input_type -> wayfarer.dice.v1.RollUsageDieRequest
-	12, // 37: wayfarer.dice.v1.DiceService.GetRollLog:input_type -> wayfarer.dice.v1.GetRollLogRequest
-	14, // 38: wayfarer.dice.v1.DiceService.ListRolls:input_type -> wayfarer.dice.v1.ListRollsRequest
-	17, // 39: wayfarer.dice.v1.DiceService.RotateRollLog:input_type -> wayfarer.dice.v1.RotateRollLogRequest
-	19, // 40: wayfarer.dice.v1.DiceService.GetStream:input_type -> wayfarer.dice.v1.GetStreamRequest
-	21, // 41: wayfarer.dice.v1.DiceService.ListStreams:input_type -> wayfarer.dice.v1.ListStreamsRequest
-	23, // 42: wayfarer.dice.v1.DiceService.SetClientSeed:input_type -> wayfarer.dice.v1.SetClientSeedRequest
-	25, // 43: wayfarer.dice.v1.DiceService.CreateStream:input_type -> wayfarer.dice.v1.CreateStreamRequest
-	27, // 44: wayfarer.dice.v1.DiceService.Draw:input_type -> wayfarer.dice.v1.DrawRequest
-	29, // 45: wayfarer.dice.v1.DiceService.RevealStream:input_type -> wayfarer.dice.v1.RevealStreamRequest
-	31, // 46: wayfarer.dice.v1.DiceService.Verify:input_type -> wayfarer.dice.v1.VerifyRequest
-	7,  // 47: wayfarer.dice.v1.DiceService.Roll:output_type -> wayfarer.dice.v1.RollResponse
-	9,  // 48: wayfarer.dice.v1.DiceService.BatchRoll:output_type -> wayfarer.dice.v1.BatchRollResponse
-	11, // 49: wayfarer.dice.v1.DiceService.RollUsageDie:output_type -> wayfarer.dice.v1.RollUsageDieResponse
-	13, // 50: wayfarer.dice.v1.DiceService.GetRollLog:output_type -> wayfarer.dice.v1.GetRollLogResponse
-	15, // 51: wayfarer.dice.v1.DiceService.ListRolls:output_type -> wayfarer.dice.v1.ListRollsResponse
-	18, // 52: wayfarer.dice.v1.DiceService.RotateRollLog:output_type -> wayfarer.dice.v1.RotateRollLogResponse
-	20, // 53: wayfarer.dice.v1.DiceService.GetStream:output_type -> wayfarer.dice.v1.GetStreamResponse
-	22, // 54: wayfarer.dice.v1.DiceService.ListStreams:output_type -> wayfarer.dice.v1.ListStreamsResponse
-	24, // 55: wayfarer.dice.v1.DiceService.SetClientSeed:output_type -> wayfarer.dice.v1.SetClientSeedResponse
-	26, // 56: wayfarer.dice.v1.DiceService.CreateStream:output_type -> wayfarer.dice.v1.CreateStreamResponse
-	28, // 57: wayfarer.dice.v1.DiceService.Draw:output_type -> wayfarer.dice.v1.DrawResponse
-	30, // 58: wayfarer.dice.v1.DiceService.RevealStream:output_type -> wayfarer.dice.v1.RevealStreamResponse
-	33, // 59: wayfarer.dice.v1.DiceService.Verify:output_type -> wayfarer.dice.v1.VerifyResponse
-	47, // [47:60] is the sub-list for method output_type
-	34, // [34:47] is the sub-list for method input_type
-	34, // [34:34] is the sub-list for extension type_name
-	34, // [34:34] is the sub-list for extension extendee
-	0,  // [0:34] is the sub-list for field type_name
+	1,  // 0: wayfarer.dice.v1.Roll.terms:type_name -> wayfarer.dice.v1.Term
+	54, // 1: wayfarer.dice.v1.Roll.record:type_name -> wayfarer.type.v1.Record
+	55, // 2: wayfarer.dice.v1.UsageRoll.mode:type_name -> wayfarer.dice.v1.UsageMode
+	54, // 3: wayfarer.dice.v1.UsageRoll.record:type_name -> wayfarer.type.v1.Record
+	4,  // 4: wayfarer.dice.v1.PoolRoll.sets:type_name -> wayfarer.dice.v1.PoolSet
+	54, // 5: wayfarer.dice.v1.PoolRoll.record:type_name -> wayfarer.type.v1.Record
+	0,  // 6: wayfarer.dice.v1.TableRoll.roll:type_name -> wayfarer.dice.v1.Roll
+	5,  // 7: wayfarer.dice.v1.TableRoll.row:type_name -> wayfarer.dice.v1.TableRow
+	54, // 8: wayfarer.dice.v1.TableRoll.record:type_name -> wayfarer.type.v1.Record
+	56, // 9: wayfarer.dice.v1.RollLog.create_time:type_name -> google.protobuf.Timestamp
+	56, // 10: wayfarer.dice.v1.Stream.create_time:type_name -> google.protobuf.Timestamp
+	0,  // 11: wayfarer.dice.v1.RollResponse.roll:type_name -> wayfarer.dice.v1.Roll
+	0,  // 12: wayfarer.dice.v1.BatchRollResponse.rolls:type_name -> wayfarer.dice.v1.Roll
+	55, // 13: wayfarer.dice.v1.RollUsageDieRequest.mode:type_name -> wayfarer.dice.v1.UsageMode
+	2,  // 14: wayfarer.dice.v1.RollUsageDieResponse.roll:type_name -> wayfarer.dice.v1.UsageRoll
+	3,  // 15: wayfarer.dice.v1.RollPoolResponse.roll:type_name -> wayfarer.dice.v1.PoolRoll
+	5,  // 16: wayfarer.dice.v1.RollTableRequest.rows:type_name -> wayfarer.dice.v1.TableRow
+	6,  // 17: wayfarer.dice.v1.RollTableResponse.roll:type_name -> wayfarer.dice.v1.TableRoll
+	7,  // 18: wayfarer.dice.v1.GetRollLogResponse.roll_log:type_name -> wayfarer.dice.v1.RollLog
+	23, // 19: wayfarer.dice.v1.ListRollsResponse.entries:type_name -> wayfarer.dice.v1.RollLogEntry
+	54, // 20: wayfarer.dice.v1.RollLogEntry.record:type_name -> wayfarer.type.v1.Record
+	42, // 21: wayfarer.dice.v1.RollLogEntry.event:type_name -> wayfarer.dice.v1.RollLogEvent
+	7,  // 22: wayfarer.dice.v1.RotateRollLogResponse.roll_log:type_name -> wayfarer.dice.v1.RollLog
+	8,  // 23: wayfarer.dice.v1.RotateRollLogResponse.revealed:type_name -> wayfarer.dice.v1.Stream
+	8,  // 24: wayfarer.dice.v1.GetStreamResponse.stream:type_name -> wayfarer.dice.v1.Stream
+	8,  // 25: wayfarer.dice.v1.ListStreamsResponse.streams:type_name -> wayfarer.dice.v1.Stream
+	8,  // 26: wayfarer.dice.v1.SetClientSeedResponse.stream:type_name -> wayfarer.dice.v1.Stream
+	8,  // 27: wayfarer.dice.v1.CreateStreamResponse.stream:type_name -> wayfarer.dice.v1.Stream
+	8,  // 28: wayfarer.dice.v1.RevealStreamResponse.stream:type_name -> wayfarer.dice.v1.Stream
+	39, // 29: wayfarer.dice.v1.VerifyRequest.draws:type_name -> wayfarer.dice.v1.VerifyDraw
+	57, // 30: wayfarer.dice.v1.VerifyDraw.dice:type_name -> wayfarer.type.v1.Die
+	41, // 31: wayfarer.dice.v1.VerifyResponse.draws:type_name -> wayfarer.dice.v1.VerifiedDraw
+	43, // 32: wayfarer.dice.v1.RollLogEvent.begun:type_name -> wayfarer.dice.v1.RollLogBegun
+	44, // 33: wayfarer.dice.v1.RollLogEvent.rolled:type_name -> wayfarer.dice.v1.Rolled
+	45, // 34: wayfarer.dice.v1.RollLogEvent.usage_die_rolled:type_name -> wayfarer.dice.v1.UsageDieRolled
+	48, // 35: wayfarer.dice.v1.RollLogEvent.rotated:type_name -> wayfarer.dice.v1.RollLogRotated
+	46, // 36: wayfarer.dice.v1.RollLogEvent.pool_rolled:type_name -> wayfarer.dice.v1.PoolRolled
+	47, // 37: wayfarer.dice.v1.RollLogEvent.table_rolled:type_name -> wayfarer.dice.v1.TableRolled
+	0,  // 38: wayfarer.dice.v1.Rolled.rolls:type_name -> wayfarer.dice.v1.Roll
+	2,  // 39: wayfarer.dice.v1.UsageDieRolled.roll:type_name -> wayfarer.dice.v1.UsageRoll
+	3,  // 40: wayfarer.dice.v1.PoolRolled.roll:type_name -> wayfarer.dice.v1.PoolRoll
+	6,  // 41: wayfarer.dice.v1.TableRolled.roll:type_name -> wayfarer.dice.v1.TableRoll
+	50, // 42: wayfarer.dice.v1.StreamEvent.begun:type_name -> wayfarer.dice.v1.StreamBegun
+	51, // 43: wayfarer.dice.v1.StreamEvent.client_seed_set:type_name -> wayfarer.dice.v1.ClientSeedSet
+	52, // 44: wayfarer.dice.v1.StreamEvent.drawn:type_name -> wayfarer.dice.v1.StreamDrawn
+	53, // 45: wayfarer.dice.v1.StreamEvent.revealed:type_name -> wayfarer.dice.v1.StreamRevealed
+	9,  // 46: wayfarer.dice.v1.DiceService.Roll:input_type -> wayfarer.dice.v1.RollRequest
+	11, // 47: wayfarer.dice.v1.DiceService.BatchRoll:input_type -> wayfarer.dice.v1.BatchRollRequest
+	13, // 48: wayfarer.dice.v1.DiceService.RollUsageDie:input_type -> wayfarer.dice.v1.RollUsageDieRequest
+	15, // 49: wayfarer.dice.v1.DiceService.RollPool:input_type -> wayfarer.dice.v1.RollPoolRequest
+	17, // 50: wayfarer.dice.v1.DiceService.RollTable:input_type -> wayfarer.dice.v1.RollTableRequest
+	19, // 51: wayfarer.dice.v1.DiceService.GetRollLog:input_type -> wayfarer.dice.v1.GetRollLogRequest
+	21, // 52: wayfarer.dice.v1.DiceService.ListRolls:input_type -> wayfarer.dice.v1.ListRollsRequest
+	24, // 53: wayfarer.dice.v1.DiceService.RotateRollLog:input_type -> wayfarer.dice.v1.RotateRollLogRequest
+	26, // 54: wayfarer.dice.v1.DiceService.GetStream:input_type -> wayfarer.dice.v1.GetStreamRequest
+	28, // 55: wayfarer.dice.v1.DiceService.ListStreams:input_type -> wayfarer.dice.v1.ListStreamsRequest
+	30, // 56: wayfarer.dice.v1.DiceService.SetClientSeed:input_type -> wayfarer.dice.v1.SetClientSeedRequest
+	32, // 57: wayfarer.dice.v1.DiceService.CreateStream:input_type -> wayfarer.dice.v1.CreateStreamRequest
+	34, // 58: wayfarer.dice.v1.DiceService.Draw:input_type -> wayfarer.dice.v1.DrawRequest
+	36, // 59: wayfarer.dice.v1.DiceService.RevealStream:input_type -> wayfarer.dice.v1.RevealStreamRequest
+	58, // 60: wayfarer.dice.v1.DiceService.Odds:input_type -> wayfarer.dice.v1.OddsRequest
+	38, // 61: wayfarer.dice.v1.DiceService.Verify:input_type -> wayfarer.dice.v1.VerifyRequest
+	10, // 62: wayfarer.dice.v1.DiceService.Roll:output_type -> wayfarer.dice.v1.RollResponse
+	12, // 63: wayfarer.dice.v1.DiceService.BatchRoll:output_type -> wayfarer.dice.v1.BatchRollResponse
+	14, // 64: wayfarer.dice.v1.DiceService.RollUsageDie:output_type -> wayfarer.dice.v1.RollUsageDieResponse
+	16, // 65: wayfarer.dice.v1.DiceService.RollPool:output_type -> wayfarer.dice.v1.RollPoolResponse
+	18, // 66: wayfarer.dice.v1.DiceService.RollTable:output_type -> wayfarer.dice.v1.RollTableResponse
+	20, // 67: wayfarer.dice.v1.DiceService.GetRollLog:output_type -> wayfarer.dice.v1.GetRollLogResponse
+	22, // 68: wayfarer.dice.v1.DiceService.ListRolls:output_type -> wayfarer.dice.v1.ListRollsResponse
+	25, // 69: wayfarer.dice.v1.DiceService.RotateRollLog:output_type -> wayfarer.dice.v1.RotateRollLogResponse
+	27, // 70: wayfarer.dice.v1.DiceService.GetStream:output_type -> wayfarer.dice.v1.GetStreamResponse
+	29, // 71: wayfarer.dice.v1.DiceService.ListStreams:output_type -> wayfarer.dice.v1.ListStreamsResponse
+	31, // 72: wayfarer.dice.v1.DiceService.SetClientSeed:output_type -> wayfarer.dice.v1.SetClientSeedResponse
+	33, // 73: wayfarer.dice.v1.DiceService.CreateStream:output_type -> wayfarer.dice.v1.CreateStreamResponse
+	35, // 74: wayfarer.dice.v1.DiceService.Draw:output_type -> wayfarer.dice.v1.DrawResponse
+	37, // 75: wayfarer.dice.v1.DiceService.RevealStream:output_type -> wayfarer.dice.v1.RevealStreamResponse
+	59, // 76: wayfarer.dice.v1.DiceService.Odds:output_type -> wayfarer.dice.v1.OddsResponse
+	40, // 77: wayfarer.dice.v1.DiceService.Verify:output_type -> wayfarer.dice.v1.VerifyResponse
+	62, // [62:78] is the sub-list for method output_type
+	46, // [46:62] is the sub-list for method input_type
+	46, // [46:46] is the sub-list for extension type_name
+	46, // [46:46] is the sub-list for extension extendee
+	0,  // [0:46] is the sub-list for field type_name
 }
 
 func init() { file_wayfarer_dice_v1_dice_proto_init() }
@@ -3272,15 +4066,20 @@ func file_wayfarer_dice_v1_dice_proto_init() {
 	if File_wayfarer_dice_v1_dice_proto != nil {
 		return
 	}
+	file_wayfarer_dice_v1_odds_proto_init()
 	file_wayfarer_dice_v1_dice_proto_msgTypes[2].OneofWrappers = []any{}
-	file_wayfarer_dice_v1_dice_proto_msgTypes[4].OneofWrappers = []any{}
-	file_wayfarer_dice_v1_dice_proto_msgTypes[34].OneofWrappers = []any{
+	file_wayfarer_dice_v1_dice_proto_msgTypes[3].OneofWrappers = []any{}
+	file_wayfarer_dice_v1_dice_proto_msgTypes[8].OneofWrappers = []any{}
+	file_wayfarer_dice_v1_dice_proto_msgTypes[15].OneofWrappers = []any{}
+	file_wayfarer_dice_v1_dice_proto_msgTypes[42].OneofWrappers = []any{
 		(*RollLogEvent_Begun)(nil),
 		(*RollLogEvent_Rolled)(nil),
 		(*RollLogEvent_UsageDieRolled)(nil),
 		(*RollLogEvent_Rotated)(nil),
+		(*RollLogEvent_PoolRolled)(nil),
+		(*RollLogEvent_TableRolled)(nil),
 	}
-	file_wayfarer_dice_v1_dice_proto_msgTypes[39].OneofWrappers = []any{
+	file_wayfarer_dice_v1_dice_proto_msgTypes[49].OneofWrappers = []any{
 		(*StreamEvent_Begun)(nil),
 		(*StreamEvent_ClientSeedSet)(nil),
 		(*StreamEvent_Drawn)(nil),
@@ -3291,14 +4090,13 @@ func file_wayfarer_dice_v1_dice_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wayfarer_dice_v1_dice_proto_rawDesc), len(file_wayfarer_dice_v1_dice_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   44,
+			NumEnums:      0,
+			NumMessages:   54,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_wayfarer_dice_v1_dice_proto_goTypes,
 		DependencyIndexes: file_wayfarer_dice_v1_dice_proto_depIdxs,
-		EnumInfos:         file_wayfarer_dice_v1_dice_proto_enumTypes,
 		MessageInfos:      file_wayfarer_dice_v1_dice_proto_msgTypes,
 	}.Build()
 	File_wayfarer_dice_v1_dice_proto = out.File

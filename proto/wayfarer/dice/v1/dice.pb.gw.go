@@ -170,6 +170,96 @@ func local_request_DiceService_RollUsageDie_0(ctx context.Context, marshaler run
 	return msg, metadata, err
 }
 
+func request_DiceService_RollPool_0(ctx context.Context, marshaler runtime.Marshaler, client DiceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq RollPoolRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["parent"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "parent")
+	}
+	protoReq.Parent, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "parent", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.RollPool(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_DiceService_RollPool_0(ctx context.Context, marshaler runtime.Marshaler, server DiceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq RollPoolRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["parent"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "parent")
+	}
+	protoReq.Parent, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "parent", err)
+	}
+	msg, err := server.RollPool(ctx, &protoReq)
+	return msg, metadata, err
+}
+
+func request_DiceService_RollTable_0(ctx context.Context, marshaler runtime.Marshaler, client DiceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq RollTableRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["parent"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "parent")
+	}
+	protoReq.Parent, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "parent", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.RollTable(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_DiceService_RollTable_0(ctx context.Context, marshaler runtime.Marshaler, server DiceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq RollTableRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["parent"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "parent")
+	}
+	protoReq.Parent, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "parent", err)
+	}
+	msg, err := server.RollTable(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_DiceService_GetRollLog_0(ctx context.Context, marshaler runtime.Marshaler, client DiceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq GetRollLogRequest
@@ -444,6 +534,33 @@ func local_request_DiceService_SetClientSeed_0(ctx context.Context, marshaler ru
 	return msg, metadata, err
 }
 
+func request_DiceService_Odds_0(ctx context.Context, marshaler runtime.Marshaler, client DiceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq OddsRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.Odds(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_DiceService_Odds_0(ctx context.Context, marshaler runtime.Marshaler, server DiceServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq OddsRequest
+		metadata runtime.ServerMetadata
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	msg, err := server.Odds(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_DiceService_Verify_0(ctx context.Context, marshaler runtime.Marshaler, client DiceServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq VerifyRequest
@@ -536,6 +653,46 @@ func RegisterDiceServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux
 			return
 		}
 		forward_DiceService_RollUsageDie_0(annotatedContext, mux, outboundMarshaler, w, req, response_DiceService_RollUsageDie_0{resp.(*RollUsageDieResponse)}, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_DiceService_RollPool_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/wayfarer.dice.v1.DiceService/RollPool", runtime.WithHTTPPathPattern("/v1/{parent=campaigns/*}/rolls:pool"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_DiceService_RollPool_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_DiceService_RollPool_0(annotatedContext, mux, outboundMarshaler, w, req, response_DiceService_RollPool_0{resp.(*RollPoolResponse)}, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_DiceService_RollTable_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/wayfarer.dice.v1.DiceService/RollTable", runtime.WithHTTPPathPattern("/v1/{parent=campaigns/*}/rolls:table"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_DiceService_RollTable_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_DiceService_RollTable_0(annotatedContext, mux, outboundMarshaler, w, req, response_DiceService_RollTable_0{resp.(*RollTableResponse)}, mux.GetForwardResponseOptions()...)
 	})
 	mux.Handle(http.MethodGet, pattern_DiceService_GetRollLog_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
@@ -657,6 +814,26 @@ func RegisterDiceServiceHandlerServer(ctx context.Context, mux *runtime.ServeMux
 		}
 		forward_DiceService_SetClientSeed_0(annotatedContext, mux, outboundMarshaler, w, req, response_DiceService_SetClientSeed_0{resp.(*SetClientSeedResponse)}, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_DiceService_Odds_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/wayfarer.dice.v1.DiceService/Odds", runtime.WithHTTPPathPattern("/v1/dice:odds"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_DiceService_Odds_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_DiceService_Odds_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_DiceService_Verify_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -768,6 +945,40 @@ func RegisterDiceServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux
 		}
 		forward_DiceService_RollUsageDie_0(annotatedContext, mux, outboundMarshaler, w, req, response_DiceService_RollUsageDie_0{resp.(*RollUsageDieResponse)}, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_DiceService_RollPool_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/wayfarer.dice.v1.DiceService/RollPool", runtime.WithHTTPPathPattern("/v1/{parent=campaigns/*}/rolls:pool"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_DiceService_RollPool_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_DiceService_RollPool_0(annotatedContext, mux, outboundMarshaler, w, req, response_DiceService_RollPool_0{resp.(*RollPoolResponse)}, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_DiceService_RollTable_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/wayfarer.dice.v1.DiceService/RollTable", runtime.WithHTTPPathPattern("/v1/{parent=campaigns/*}/rolls:table"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_DiceService_RollTable_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_DiceService_RollTable_0(annotatedContext, mux, outboundMarshaler, w, req, response_DiceService_RollTable_0{resp.(*RollTableResponse)}, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodGet, pattern_DiceService_GetRollLog_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -870,6 +1081,23 @@ func RegisterDiceServiceHandlerClient(ctx context.Context, mux *runtime.ServeMux
 		}
 		forward_DiceService_SetClientSeed_0(annotatedContext, mux, outboundMarshaler, w, req, response_DiceService_SetClientSeed_0{resp.(*SetClientSeedResponse)}, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_DiceService_Odds_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/wayfarer.dice.v1.DiceService/Odds", runtime.WithHTTPPathPattern("/v1/dice:odds"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_DiceService_Odds_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_DiceService_Odds_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_DiceService_Verify_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -908,6 +1136,24 @@ func (m response_DiceService_RollUsageDie_0) XXX_ResponseBody() interface{} {
 	return response.Roll
 }
 
+type response_DiceService_RollPool_0 struct {
+	*RollPoolResponse
+}
+
+func (m response_DiceService_RollPool_0) XXX_ResponseBody() interface{} {
+	response := m.RollPoolResponse
+	return response.Roll
+}
+
+type response_DiceService_RollTable_0 struct {
+	*RollTableResponse
+}
+
+func (m response_DiceService_RollTable_0) XXX_ResponseBody() interface{} {
+	response := m.RollTableResponse
+	return response.Roll
+}
+
 type response_DiceService_GetRollLog_0 struct {
 	*GetRollLogResponse
 }
@@ -939,12 +1185,15 @@ var (
 	pattern_DiceService_Roll_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "rolls"}, ""))
 	pattern_DiceService_BatchRoll_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "rolls"}, "batch"))
 	pattern_DiceService_RollUsageDie_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "rolls"}, "usageDie"))
+	pattern_DiceService_RollPool_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "rolls"}, "pool"))
+	pattern_DiceService_RollTable_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "rolls"}, "table"))
 	pattern_DiceService_GetRollLog_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "rollLogs", "name"}, ""))
 	pattern_DiceService_ListRolls_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3, 2, 4}, []string{"v1", "campaigns", "rollLogs", "parent", "rolls"}, ""))
 	pattern_DiceService_RotateRollLog_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "rollLogs", "name"}, "rotate"))
 	pattern_DiceService_GetStream_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "streams", "name"}, ""))
 	pattern_DiceService_ListStreams_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "streams"}, ""))
 	pattern_DiceService_SetClientSeed_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "streams", "name"}, "setClientSeed"))
+	pattern_DiceService_Odds_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "dice"}, "odds"))
 	pattern_DiceService_Verify_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1}, []string{"v1", "dice"}, "verify"))
 )
 
@@ -952,11 +1201,14 @@ var (
 	forward_DiceService_Roll_0          = runtime.ForwardResponseMessage
 	forward_DiceService_BatchRoll_0     = runtime.ForwardResponseMessage
 	forward_DiceService_RollUsageDie_0  = runtime.ForwardResponseMessage
+	forward_DiceService_RollPool_0      = runtime.ForwardResponseMessage
+	forward_DiceService_RollTable_0     = runtime.ForwardResponseMessage
 	forward_DiceService_GetRollLog_0    = runtime.ForwardResponseMessage
 	forward_DiceService_ListRolls_0     = runtime.ForwardResponseMessage
 	forward_DiceService_RotateRollLog_0 = runtime.ForwardResponseMessage
 	forward_DiceService_GetStream_0     = runtime.ForwardResponseMessage
 	forward_DiceService_ListStreams_0   = runtime.ForwardResponseMessage
 	forward_DiceService_SetClientSeed_0 = runtime.ForwardResponseMessage
+	forward_DiceService_Odds_0          = runtime.ForwardResponseMessage
 	forward_DiceService_Verify_0        = runtime.ForwardResponseMessage
 )

@@ -24,6 +24,8 @@ const (
 	DiceService_Roll_FullMethodName          = "/wayfarer.dice.v1.DiceService/Roll"
 	DiceService_BatchRoll_FullMethodName     = "/wayfarer.dice.v1.DiceService/BatchRoll"
 	DiceService_RollUsageDie_FullMethodName  = "/wayfarer.dice.v1.DiceService/RollUsageDie"
+	DiceService_RollPool_FullMethodName      = "/wayfarer.dice.v1.DiceService/RollPool"
+	DiceService_RollTable_FullMethodName     = "/wayfarer.dice.v1.DiceService/RollTable"
 	DiceService_GetRollLog_FullMethodName    = "/wayfarer.dice.v1.DiceService/GetRollLog"
 	DiceService_ListRolls_FullMethodName     = "/wayfarer.dice.v1.DiceService/ListRolls"
 	DiceService_RotateRollLog_FullMethodName = "/wayfarer.dice.v1.DiceService/RotateRollLog"
@@ -33,6 +35,7 @@ const (
 	DiceService_CreateStream_FullMethodName  = "/wayfarer.dice.v1.DiceService/CreateStream"
 	DiceService_Draw_FullMethodName          = "/wayfarer.dice.v1.DiceService/Draw"
 	DiceService_RevealStream_FullMethodName  = "/wayfarer.dice.v1.DiceService/RevealStream"
+	DiceService_Odds_FullMethodName          = "/wayfarer.dice.v1.DiceService/Odds"
 	DiceService_Verify_FullMethodName        = "/wayfarer.dice.v1.DiceService/Verify"
 )
 
@@ -54,6 +57,12 @@ type DiceServiceClient interface {
 	BatchRoll(ctx context.Context, in *BatchRollRequest, opts ...grpc.CallOption) (*BatchRollResponse, error)
 	// RollUsageDie rolls a usage die once and tells what it is afterwards (DDW-USE-03, -05 to -07).
 	RollUsageDie(ctx context.Context, in *RollUsageDieRequest, opts ...grpc.CallOption) (*RollUsageDieResponse, error)
+	// RollPool rolls a Danger World pool once and evaluates its sets (DW-POOL-01, -03, DW-SET-01 to -05, DW-PEN-04), with
+	// the shipped ruleset. Checks with re-rolls belong to a scene. Fails as Roll does.
+	RollPool(ctx context.Context, in *RollPoolRequest, opts ...grpc.CallOption) (*RollPoolResponse, error)
+	// RollTable rolls a notation and looks the total up in the rows given. Fails as Roll does, and with INVALID_ARGUMENT
+	// (TABLE_ROW) when a row ends before it begins or shares a total with another.
+	RollTable(ctx context.Context, in *RollTableRequest, opts ...grpc.CallOption) (*RollTableResponse, error)
 	// GetRollLog reads a roll log. The log of the caller has the id "me".
 	GetRollLog(ctx context.Context, in *GetRollLogRequest, opts ...grpc.CallOption) (*GetRollLogResponse, error)
 	// ListRolls lists the rolls of a log, newest first. The log of the caller has the id "me".
@@ -75,6 +84,9 @@ type DiceServiceClient interface {
 	Draw(ctx context.Context, in *DrawRequest, opts ...grpc.CallOption) (*DrawResponse, error)
 	// RevealStream publishes the seed. Nothing can be drawn afterwards. Service identities only.
 	RevealStream(ctx context.Context, in *RevealStreamRequest, opts ...grpc.CallOption) (*RevealStreamResponse, error)
+	// Odds computes chances exactly. It reads nothing but the request, and rolls nothing.
+	// Fails with INVALID_ARGUMENT (BAD_NOTATION, BAD_ODDS) or RESOURCE_EXHAUSTED (TOO_MUCH_WORK).
+	Odds(ctx context.Context, in *OddsRequest, opts ...grpc.CallOption) (*OddsResponse, error)
 	// Verify recomputes faces from a revealed seed. It reads nothing but the request.
 	Verify(ctx context.Context, in *VerifyRequest, opts ...grpc.CallOption) (*VerifyResponse, error)
 }
@@ -111,6 +123,26 @@ func (c *diceServiceClient) RollUsageDie(ctx context.Context, in *RollUsageDieRe
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(RollUsageDieResponse)
 	err := c.cc.Invoke(ctx, DiceService_RollUsageDie_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *diceServiceClient) RollPool(ctx context.Context, in *RollPoolRequest, opts ...grpc.CallOption) (*RollPoolResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RollPoolResponse)
+	err := c.cc.Invoke(ctx, DiceService_RollPool_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *diceServiceClient) RollTable(ctx context.Context, in *RollTableRequest, opts ...grpc.CallOption) (*RollTableResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(RollTableResponse)
+	err := c.cc.Invoke(ctx, DiceService_RollTable_FullMethodName, in, out, cOpts...)
 	if err != nil {
 		return nil, err
 	}
@@ -207,6 +239,16 @@ func (c *diceServiceClient) RevealStream(ctx context.Context, in *RevealStreamRe
 	return out, nil
 }
 
+func (c *diceServiceClient) Odds(ctx context.Context, in *OddsRequest, opts ...grpc.CallOption) (*OddsResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(OddsResponse)
+	err := c.cc.Invoke(ctx, DiceService_Odds_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *diceServiceClient) Verify(ctx context.Context, in *VerifyRequest, opts ...grpc.CallOption) (*VerifyResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(VerifyResponse)
@@ -235,6 +277,12 @@ type DiceServiceServer interface {
 	BatchRoll(context.Context, *BatchRollRequest) (*BatchRollResponse, error)
 	// RollUsageDie rolls a usage die once and tells what it is afterwards (DDW-USE-03, -05 to -07).
 	RollUsageDie(context.Context, *RollUsageDieRequest) (*RollUsageDieResponse, error)
+	// RollPool rolls a Danger World pool once and evaluates its sets (DW-POOL-01, -03, DW-SET-01 to -05, DW-PEN-04), with
+	// the shipped ruleset. Checks with re-rolls belong to a scene. Fails as Roll does.
+	RollPool(context.Context, *RollPoolRequest) (*RollPoolResponse, error)
+	// RollTable rolls a notation and looks the total up in the rows given. Fails as Roll does, and with INVALID_ARGUMENT
+	// (TABLE_ROW) when a row ends before it begins or shares a total with another.
+	RollTable(context.Context, *RollTableRequest) (*RollTableResponse, error)
 	// GetRollLog reads a roll log. The log of the caller has the id "me".
 	GetRollLog(context.Context, *GetRollLogRequest) (*GetRollLogResponse, error)
 	// ListRolls lists the rolls of a log, newest first. The log of the caller has the id "me".
@@ -256,6 +304,9 @@ type DiceServiceServer interface {
 	Draw(context.Context, *DrawRequest) (*DrawResponse, error)
 	// RevealStream publishes the seed. Nothing can be drawn afterwards. Service identities only.
 	RevealStream(context.Context, *RevealStreamRequest) (*RevealStreamResponse, error)
+	// Odds computes chances exactly. It reads nothing but the request, and rolls nothing.
+	// Fails with INVALID_ARGUMENT (BAD_NOTATION, BAD_ODDS) or RESOURCE_EXHAUSTED (TOO_MUCH_WORK).
+	Odds(context.Context, *OddsRequest) (*OddsResponse, error)
 	// Verify recomputes faces from a revealed seed. It reads nothing but the request.
 	Verify(context.Context, *VerifyRequest) (*VerifyResponse, error)
 	mustEmbedUnimplementedDiceServiceServer()
@@ -276,6 +327,12 @@ func (UnimplementedDiceServiceServer) BatchRoll(context.Context, *BatchRollReque
 }
 func (UnimplementedDiceServiceServer) RollUsageDie(context.Context, *RollUsageDieRequest) (*RollUsageDieResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RollUsageDie not implemented")
+}
+func (UnimplementedDiceServiceServer) RollPool(context.Context, *RollPoolRequest) (*RollPoolResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RollPool not implemented")
+}
+func (UnimplementedDiceServiceServer) RollTable(context.Context, *RollTableRequest) (*RollTableResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method RollTable not implemented")
 }
 func (UnimplementedDiceServiceServer) GetRollLog(context.Context, *GetRollLogRequest) (*GetRollLogResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method GetRollLog not implemented")
@@ -303,6 +360,9 @@ func (UnimplementedDiceServiceServer) Draw(context.Context, *DrawRequest) (*Draw
 }
 func (UnimplementedDiceServiceServer) RevealStream(context.Context, *RevealStreamRequest) (*RevealStreamResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method RevealStream not implemented")
+}
+func (UnimplementedDiceServiceServer) Odds(context.Context, *OddsRequest) (*OddsResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method Odds not implemented")
 }
 func (UnimplementedDiceServiceServer) Verify(context.Context, *VerifyRequest) (*VerifyResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Verify not implemented")
@@ -378,6 +438,42 @@ func _DiceService_RollUsageDie_Handler(srv interface{}, ctx context.Context, dec
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(DiceServiceServer).RollUsageDie(ctx, req.(*RollUsageDieRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _DiceService_RollPool_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RollPoolRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(DiceServiceServer).RollPool(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: DiceService_RollPool_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(DiceServiceServer).RollPool(ctx, req.(*RollPoolRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _DiceService_RollTable_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(RollTableRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(DiceServiceServer).RollTable(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: DiceService_RollTable_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(DiceServiceServer).RollTable(ctx, req.(*RollTableRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -544,6 +640,24 @@ func _DiceService_RevealStream_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _DiceService_Odds_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(OddsRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(DiceServiceServer).Odds(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: DiceService_Odds_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(DiceServiceServer).Odds(ctx, req.(*OddsRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _DiceService_Verify_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(VerifyRequest)
 	if err := dec(in); err != nil {
@@ -582,6 +696,14 @@ var DiceService_ServiceDesc = grpc.ServiceDesc{
 			Handler:    _DiceService_RollUsageDie_Handler,
 		},
 		{
+			MethodName: "RollPool",
+			Handler:    _DiceService_RollPool_Handler,
+		},
+		{
+			MethodName: "RollTable",
+			Handler:    _DiceService_RollTable_Handler,
+		},
+		{
 			MethodName: "GetRollLog",
 			Handler:    _DiceService_GetRollLog_Handler,
 		},
@@ -616,6 +738,10 @@ var DiceService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "RevealStream",
 			Handler:    _DiceService_RevealStream_Handler,
+		},
+		{
+			MethodName: "Odds",
+			Handler:    _DiceService_Odds_Handler,
 		},
 		{
 			MethodName: "Verify",

@@ -72,7 +72,7 @@ func (c RollMissions) check(*Ruleset) error {
 	}
 	for i, place := range c.False {
 		if place < 0 || place >= c.Count || slices.Contains(c.False[:i], place) {
-			return invalid(fmt.Sprintf("false[%d]", i), "false names places from 0 to %d, each once", c.Count-1)
+			return invalid(fmt.Sprintf("false_places[%d]", i), "these are places from 0 to %d, each once", c.Count-1)
 		}
 	}
 	return nil

@@ -258,6 +258,7 @@ type diceFake struct {
 	mu       sync.Mutex
 	streams  map[string]string // to their holders
 	revealed map[string]bool
+	down     bool // reveals nothing
 }
 
 func (d *diceFake) CreateStream(_ context.Context, req *dicev1.CreateStreamRequest, _ ...grpc.CallOption) (*dicev1.CreateStreamResponse, error) {
@@ -282,6 +283,9 @@ func (d *diceFake) Draw(_ context.Context, req *dicev1.DrawRequest, _ ...grpc.Ca
 func (d *diceFake) RevealStream(_ context.Context, req *dicev1.RevealStreamRequest, _ ...grpc.CallOption) (*dicev1.RevealStreamResponse, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
+	if d.down {
+		return nil, errDown
+	}
 	if d.streams[req.GetName()] == "" {
 		return nil, notFound(req.GetName())
 	}
@@ -390,7 +394,9 @@ func as(ctx context.Context, who string) context.Context {
 // rpcOf finds the RPC of a request message by its name.
 func rpcOf(req proto.Message) protoreflect.MethodDescriptor {
 	want := protoreflect.Name(strings.TrimSuffix(string(req.ProtoReflect().Descriptor().Name()), "Request"))
-	for _, f := range []protoreflect.FileDescriptor{travelv1.File_wayfarer_travel_v1_region_proto, travelv1.File_wayfarer_travel_v1_journey_proto} {
+	for _, f := range []protoreflect.FileDescriptor{
+		travelv1.File_wayfarer_travel_v1_region_proto, travelv1.File_wayfarer_travel_v1_journey_proto, travelv1.File_wayfarer_travel_v1_mission_proto,
+	} {
 		for i := range f.Services().Len() {
 			if m := f.Services().Get(i).Methods().ByName(want); m != nil {
 				return m
@@ -470,7 +476,7 @@ func (w *world) seqs(t *testing.T) map[string]int {
 	t.Helper()
 	out := map[string]int{}
 	ctx := context.Background()
-	for _, kind := range []string{"region", "journey"} {
+	for _, kind := range []string{"region", "journey", "missionBoard"} {
 		firsts, err := w.store.Firsts(ctx, journal.Filter{Kind: kind}, journal.Cursor{}, 1000)
 		if err != nil {
 			t.Fatal(err)

@@ -132,7 +132,7 @@ func TestBadInput(t *testing.T) {
 		"a start with unknown knowledge":     {gm, with(func(r *start) { r.Discovered = []string{"mirefold", "tallowick"} }), refusal{invalid, "UNKNOWN_LOCATION", "discovered[1]"}},
 		"a start with an unknown rule":       {gm, with(func(r *start) { r.Params = params(map[string]any{"luck": 1}) }), refusal{invalid, "INVALID", "params"}},
 		"a start with a rule out of bounds":  {gm, with(func(r *start) { r.Params = params(map[string]any{"enter.dice": 9}) }), refusal{invalid, "INVALID", "params"}},
-		"a start with no such company":       {gm, with(func(r *start) { r.Company = camp + "/companies/none" }), refusal{codes.NotFound, "NOT_FOUND", "name"}},
+		"a start with no such company":       {gm, with(func(r *start) { r.Company = camp + "/companies/none" }), refusal{codes.NotFound, "NOT_FOUND", "company"}},
 		"a start with another's company":     {gm, with(func(r *start) { r.Company = other + "/companies/band" }), refusal{codes.NotFound, "NOT_FOUND", "company"}},
 		"a start in no such region":          {gm, with(func(r *start) { r.Region = camp + "/regions/none" }), refusal{codes.NotFound, "NOT_FOUND", "region"}},
 		"a start in another's region":        {gm, with(func(r *start) { r.Region = other + "/regions/vale" }), refusal{codes.NotFound, "NOT_FOUND", "region"}},

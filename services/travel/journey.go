@@ -22,6 +22,9 @@ const (
 	reasonNotTraveling = "NOT_TRAVELING"
 	reasonOwned        = "OWNED_BY_EXPEDITION"
 	reasonTooManyLoads = "TOO_MANY_LOADS"
+	reasonTravels      = "TRAVELS_ALREADY"
+	reasonHasLeft      = "HAS_LEFT"
+	reasonLeased       = "LEASED"
 )
 
 type (
@@ -102,6 +105,11 @@ func mayCommand(caller adapter.Caller, j journey, character string) error {
 			return err
 		}
 	}
+	return underway(caller, j)
+}
+
+// underway refuses commands to a journey that somebody else has to give them to, and to one that is over.
+func underway(caller adapter.Caller, j journey) error {
 	if j.Expedition != "" && !caller.Service {
 		return fault.New(fault.FailedPrecondition, reasonOwned, "the journey is part of %s", j.Expedition).With("expedition", j.Expedition)
 	}

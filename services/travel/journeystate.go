@@ -2,6 +2,7 @@ package travel
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -46,16 +47,26 @@ type journey struct {
 	Refused *refused `json:"refused,omitempty"`
 	// Left are those whose vitals have to go back while the journey goes on.
 	Left []vitalsDue `json:"left,omitempty"`
+	// Joining are those whose vitals are being borrowed, NotJoined why others could not join, and Gone all who cannot again.
+	Joining   []joiner            `json:"joining,omitempty"`
+	NotJoined map[string]*refused `json:"not_joined,omitempty"`
+	Gone      []string            `json:"gone,omitempty"`
 	// Abandoned, Pack and Vitals are how it ends.
 	Abandoned bool               `json:"abandoned,omitempty"`
 	Pack      *partyv1.PackFacet `json:"pack,omitempty"`
 	Vitals    []vitalsDue        `json:"vitals,omitempty"`
 }
 
-// vitalsDue is what has to go back to a character.
+// vitalsDue is what has to go back to a character; no vitals leave them as they were.
 type vitalsDue struct {
 	Character string          `json:"character"`
 	Vitals    *partyv1.Vitals `json:"vitals"`
+}
+
+// joiner is a character who means to join.
+type joiner struct {
+	Character string `json:"character"`
+	Label     string `json:"label"`
 }
 
 // refused is a refusal as it was given.
@@ -77,6 +88,10 @@ func (j journey) refusal() *travelv1.StartRefusal {
 	}
 	r := j.Refused
 	return &travelv1.StartRefusal{Code: i32(r.Code), Reason: r.Reason, Message: r.Message, Metadata: r.Metadata, Field: r.Field}
+}
+
+func refusedFrom(r *travelv1.StartRefusal) *refused {
+	return &refused{Code: int(r.GetCode()), Reason: r.GetReason(), Message: r.GetMessage(), Metadata: r.GetMetadata(), Field: r.GetField()}
 }
 
 // apply folds one event without changing what j refers to.
@@ -101,15 +116,13 @@ func (j journey) apply(ev *travelv1.JourneyEvent) (journey, error) {
 		j.Play = diedrop.Apply(j.Play, begun)
 		return j, nil
 	case *travelv1.JourneyEvent_Undoing:
-		r := e.Undoing.GetRefusal()
-		j.Phase = phaseUndoing
-		j.Refused = &refused{Code: int(r.GetCode()), Reason: r.GetReason(), Message: r.GetMessage(), Metadata: r.GetMetadata(), Field: r.GetField()}
+		j.Phase, j.Refused = phaseUndoing, refusedFrom(e.Undoing.GetRefusal())
 		return j, nil
 	case *travelv1.JourneyEvent_Undone:
 		j.Phase = phaseUndone
 		return j, nil
 	case *travelv1.JourneyEvent_Ending:
-		j.Phase, j.Abandoned, j.Pack, j.Left, j.Vitals = phaseEnding, e.Ending.GetAbandoned(), e.Ending.GetPack(), nil, nil
+		j.Phase, j.Abandoned, j.Pack, j.Left, j.Joining, j.Vitals = phaseEnding, e.Ending.GetAbandoned(), e.Ending.GetPack(), nil, nil, nil
 		for _, v := range e.Ending.GetVitals() {
 			j.Vitals = append(j.Vitals, vitalsDue{v.GetCharacter(), v.GetVitals()})
 		}
@@ -122,9 +135,31 @@ func (j journey) apply(ev *travelv1.JourneyEvent) (journey, error) {
 	case *travelv1.JourneyEvent_VitalsReturned:
 		j.Left = slices.DeleteFunc(slices.Clone(j.Left), func(v vitalsDue) bool { return v.Character == e.VitalsReturned.GetCharacter() })
 		return j, nil
+	case *travelv1.JourneyEvent_Joining:
+		j.Joining = append(slices.Clone(j.Joining), joiner{e.Joining.GetCharacter(), e.Joining.GetLabel()})
+		return j, nil
+	case *travelv1.JourneyEvent_Joined:
+		who := e.Joined.GetOwner()
+		if e.Joined.GetUsualCapacity() {
+			j.UsualCapacity = append(slices.Clone(j.UsualCapacity), j.Joining[j.joins(who.GetCharacter())].Label)
+		}
+		j.Owners = maps.Clone(j.Owners)
+		j.Owners[who.GetCharacter()] = who.GetSubject()
+		return j.settled(who.GetCharacter()), nil
+	case *travelv1.JourneyEvent_JoinRefused:
+		c := e.JoinRefused.GetCharacter()
+		j = j.settled(c)
+		j.NotJoined = maps.Clone(j.NotJoined)
+		if j.NotJoined == nil {
+			j.NotJoined = map[string]*refused{}
+		}
+		j.NotJoined[c] = refusedFrom(e.JoinRefused.GetRefusal())
+		j.Left, j.Gone = append(slices.Clone(j.Left), vitalsDue{Character: c}), append(slices.Clone(j.Gone), c)
+		return j, nil
 	case *travelv1.JourneyEvent_MemberLeft:
 		if m, ok := j.member(e.MemberLeft.GetName()); ok && m.Character != "" {
 			j.Left = append(slices.Clone(j.Left), vitalsDue{m.Character, j.vitals(m)})
+			j.Gone = append(slices.Clone(j.Gone), m.Character)
 		}
 	}
 	e, ok := eventFrom(ev)
@@ -152,6 +187,20 @@ func (j journey) travels(character string) bool {
 	return slices.ContainsFunc(j.Play.Members, func(m diedrop.Member) bool { return m.Character == character })
 }
 
+// joins returns the place of a character among those who mean to join, or -1.
+func (j journey) joins(character string) int {
+	return slices.IndexFunc(j.Joining, func(x joiner) bool { return x.Character == character })
+}
+
+// settled takes a character off those who mean to join.
+func (j journey) settled(character string) journey {
+	j.Joining = slices.DeleteFunc(slices.Clone(j.Joining), func(x joiner) bool { return x.Character == character })
+	return j
+}
+
+// owes counts what has to be seen to while the company travels.
+func (j journey) owes() int { return len(j.Left) + len(j.Joining) }
+
 // ending is the event that closes play.
 func (j journey) ending(abandoned bool) *travelv1.JourneyEvent {
 	end := &travelv1.JourneyEnding{Abandoned: abandoned, Pack: packOf(j)}
@@ -162,6 +211,9 @@ func (j journey) ending(abandoned bool) *travelv1.JourneyEvent {
 	}
 	for _, l := range j.Left {
 		end.Vitals = append(end.Vitals, &travelv1.VitalsResult{Character: l.Character, Vitals: proto.CloneOf(l.Vitals)})
+	}
+	for _, x := range j.Joining {
+		end.Vitals = append(end.Vitals, &travelv1.VitalsResult{Character: x.Character})
 	}
 	return &travelv1.JourneyEvent{Event: &travelv1.JourneyEvent_Ending{Ending: end}}
 }

@@ -60,7 +60,7 @@ func full(m protoreflect.Message, n *int) protoreflect.Message {
 }
 
 // ofTheSaga are the events that the rules know nothing of, or know in another form.
-var ofTheSaga = []protoreflect.Name{"preparing", "started", "undoing", "undone", "ending", "ended", "vitals_returned"}
+var ofTheSaga = []protoreflect.Name{"preparing", "started", "undoing", "undone", "ending", "ended", "vitals_returned", "joining", "joined", "join_refused"}
 
 // Every event of the contract comes back from the rules as it was, and every field of it counts there.
 func TestEventsMapBothWaysWithoutLoss(t *testing.T) {

@@ -107,13 +107,13 @@ func (s *Server) prepared(ctx context.Context, caller adapter.Caller, name strin
 	own := auth.WithoutActor(ctx)
 	company, err := s.cfg.Companies.GetCompany(own, &partyv1.GetCompanyRequest{Name: req.GetCompany()})
 	if err != nil {
-		return nil, missing(fault.FromStatus(err), "company", req.GetCompany())
+		return nil, notThere(err, "company", req.GetCompany())
 	}
 	held := borrowed{pack: &partyv1.PackFacet{Travelers: company.GetCompany().GetTravelers(), Pack: company.GetCompany().GetPack()}, vitals: map[string]*partyv1.VitalsFacet{}}
 	for _, c := range charactersOf(held.pack) {
 		res, err := s.cfg.Characters.GetCharacter(own, &partyv1.GetCharacterRequest{Name: c})
 		if err != nil {
-			return nil, missing(fault.FromStatus(err), "company", c)
+			return nil, notThere(err, "company", c)
 		}
 		held.vitals[c] = &partyv1.VitalsFacet{Owner: res.GetCharacter().GetOwner(), Vitals: res.GetCharacter().GetVitals()}
 	}
@@ -270,6 +270,8 @@ func (s *Server) advance(ctx context.Context, name string) error {
 			err = s.giveBack(ctx, at)
 		case at.State.Phase == phaseTraveling && len(at.State.Left) > 0:
 			err = s.releaseLeaver(ctx, at)
+		case at.State.Phase == phaseTraveling && len(at.State.Joining) > 0:
+			err = s.join(ctx, at)
 		default:
 			return nil
 		}
@@ -395,13 +397,18 @@ func (s *Server) refuse(ctx context.Context, at journal.At[journey], err error) 
 	if !errors.As(adapter.Fault(err), &f) || !refuses(f) {
 		return err
 	}
+	return s.take(ctx, at, stepUndoing, false, func() (events, error) {
+		return events{{Event: &travelv1.JourneyEvent_Undoing{Undoing: &travelv1.JourneyUndoing{Refusal: refusalOf(f)}}}}, nil
+	})
+}
+
+// refusalOf is a fault as it is journaled.
+func refusalOf(f *fault.Error) *travelv1.StartRefusal {
 	r := &travelv1.StartRefusal{Code: i32(int(f.Kind)), Reason: f.Reason, Message: f.Message, Metadata: f.Metadata} //nolint:gosec // a gRPC code
 	if len(f.Fields) > 0 {
 		r.Field = f.Fields[0].Field
 	}
-	return s.take(ctx, at, stepUndoing, false, func() (events, error) {
-		return events{{Event: &travelv1.JourneyEvent_Undoing{Undoing: &travelv1.JourneyUndoing{Refusal: r}}}}, nil
-	})
+	return r
 }
 
 // refuses tells refusals, which will not change, from failures, which may.
@@ -478,16 +485,18 @@ func (s *Server) releaseLeaver(ctx context.Context, at journal.At[journey]) erro
 		}
 		return decision{
 			Events:  events{{Event: &travelv1.JourneyEvent_VitalsReturned{VitalsReturned: &travelv1.VitalsReturned{Character: due.Character}}}},
-			Settled: len(now.State.Left) == 1,
+			Settled: now.State.owes() == 1,
 		}, nil
 	})
 	return err
 }
 
 func (v vitalsDue) request() *partyv1.ReturnLeaseRequest {
-	return &partyv1.ReturnLeaseRequest{
-		Lender: v.Character, Facet: partyv1.Facet_FACET_VITALS, Result: &partyv1.ReturnLeaseRequest_Vitals{Vitals: v.Vitals},
+	req := &partyv1.ReturnLeaseRequest{Lender: v.Character, Facet: partyv1.Facet_FACET_VITALS}
+	if v.Vitals != nil {
+		req.Result = &partyv1.ReturnLeaseRequest_Vitals{Vitals: v.Vitals}
 	}
+	return req
 }
 
 // giveOne gives one facet back. The id is the same whenever it is given, so that the lender takes it once.

@@ -196,7 +196,39 @@ func sagas() map[string]saga {
 			},
 			held: held(trek, band, ada), phase: travelv1.Journey_PHASE_TRAVELING,
 		},
+		"a character who joins": {
+			before: func(n *node) { n.beginPlain().meetCleo() },
+			who:    brams, req: func() proto.Message { return joins() },
+			held: held(trek, band, ada, bram, cleo), phase: travelv1.Journey_PHASE_TRAVELING,
+		},
+		"a character who cannot join": {
+			before: func(n *node) {
+				n.beginPlain().meetCleo()
+				n.party.held[lent{cleo, partyv1.Facet_FACET_VITALS}] = elsewhere
+			},
+			who: brams, req: func() proto.Message { return joins() },
+			refused: refusal{codes.FailedPrecondition, "LEASED", ""},
+			held: func() map[lent]string {
+				h := held(trek, band, ada, bram)
+				h[lent{cleo, partyv1.Facet_FACET_VITALS}] = elsewhere
+				return h
+			}(), phase: travelv1.Journey_PHASE_TRAVELING,
+		},
 	}
+}
+
+const cleo = camp + "/characters/cleo"
+
+// meetCleo makes a second character of Bram's player.
+func (n *node) meetCleo() *node {
+	n.party.mu.Lock()
+	defer n.party.mu.Unlock()
+	n.party.characters[cleo] = &partyv1.Character{Name: cleo, Owner: brams, Vitals: &partyv1.Vitals{Hp: 2, HpMax: 5, Str: 8, StrMax: 8, Gear: 1}}
+	return n
+}
+
+func joins() *travelv1.JoinJourneyRequest {
+	return &travelv1.JoinJourneyRequest{Name: trek, Character: cleo, Label: "Cleo", RequestId: "me-too"}
 }
 
 // whole makes sure that a saga has come to its end, in the journal and at the lenders.

@@ -49,11 +49,13 @@ type Config struct {
 type Server struct {
 	travelv1.UnimplementedRegionServiceServer
 	travelv1.UnimplementedJourneyServiceServer
+	travelv1.UnimplementedMissionServiceServer
 
 	cfg      Config
 	access   *adapter.Access
 	regions  *adapter.Aggregate[region, *travelv1.RegionEvent]
 	journeys *adapter.Aggregate[journey, *travelv1.JourneyEvent]
+	boards   *adapter.Aggregate[board, *travelv1.MissionBoardEvent]
 }
 
 // New returns a server. Run [Server.Sweep] beside it.
@@ -86,6 +88,11 @@ func New(cfg Config) (*Server, error) {
 			Unlisted: func(j journey) bool { return j.Phase == phaseUndoing || j.Phase == phaseUndone },
 			Ended:    journey.over,
 		}, opts...),
+		boards: adapter.NewAggregate(cfg.Store, adapter.RemoteKeys{Client: cfg.Dice}, adapter.Spec[board, *travelv1.MissionBoardEvent]{
+			Kind: "missionBoard", Version: 1, Apply: board.apply,
+			New:    func() *travelv1.MissionBoardEvent { return new(travelv1.MissionBoardEvent) },
+			Stream: func(b board) string { return b.Stream },
+		}, opts...),
 	}, nil
 }
 
@@ -98,18 +105,32 @@ func (s *Server) dieDropRules(ctx context.Context, campaign string) (*diedrop.Ru
 func (s *Server) Register(r grpc.ServiceRegistrar) {
 	travelv1.RegisterRegionServiceServer(r, s)
 	travelv1.RegisterJourneyServiceServer(r, s)
+	travelv1.RegisterMissionServiceServer(r, s)
 }
 
-// Sweep carries journeys on that stopped half way between two services, at once and at each tick, until ctx ends.
+// Sweep carries journeys and boards on that stopped half way between two services, at once and at each tick, until ctx
+// ends. Errors are logged: the next tick tries again.
 func (s *Server) Sweep(ctx context.Context, tick <-chan time.Time) {
-	s.journeys.Sweep(ctx, s.cfg.Logger, tick, func(ctx context.Context, name string) (bool, error) {
-		err := s.advance(ctx, name)
-		return err == nil, err
-	})
+	for {
+		err := errors.Join(s.journeys.Journal().Sweep(ctx, func(ctx context.Context, name string) (bool, error) {
+			err := s.advance(ctx, name)
+			return err == nil, err
+		}), s.boards.Journal().Sweep(ctx, s.seeBoard))
+		if err != nil && ctx.Err() == nil {
+			s.cfg.Logger.WarnContext(ctx, "sweep", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick:
+		}
+	}
 }
 
 // Close ends all watches.
-func (s *Server) Close() error { return errors.Join(s.regions.Close(), s.journeys.Close()) }
+func (s *Server) Close() error {
+	return errors.Join(s.regions.Close(), s.journeys.Close(), s.boards.Close())
+}
 
 // command reads who calls and the command out of a request about an aggregate.
 func (s *Server) command(ctx context.Context, req proto.Message, stream string) (adapter.Command, error) {
@@ -138,6 +159,15 @@ func missing(err error, field, name string) error {
 		f = f.At(field, "does not exist")
 	}
 	return f.With("resource", name)
+}
+
+// notThere is [missing] for what another service was asked for: its fault names fields of a request that the caller never
+// saw.
+func notThere(err error, field, name string) error {
+	if err = fault.FromStatus(err); fault.KindOf(err) != fault.NotFound {
+		return err
+	}
+	return missing(fault.New(fault.NotFound, "NOT_FOUND", "%s does not exist", name), field, name)
 }
 
 // gmField refuses a field that only game masters may set.

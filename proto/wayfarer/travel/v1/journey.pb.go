@@ -817,11 +817,11 @@ func (x *StartJourneyRequest) GetRequestId() string {
 // Response of StartJourney.
 type StartJourneyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where the command was journaled.
+	// Where the beginning of play was journaled, by the service itself; the record before it holds the command.
 	Record *v1.Record `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
 	// The journey under way.
 	Journey *Journey `protobuf:"bytes,2,opt,name=journey,proto3" json:"journey,omitempty"`
-	// How it began.
+	// How play began.
 	Events        []*JourneyEvent `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2574,6 +2574,161 @@ func (x *BuyGearResponse) GetOutcome() *Outcome {
 	return nil
 }
 
+// Request of JoinJourney.
+type JoinJourneyRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name of the journey.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Resource name of the character who joins.
+	Character string `protobuf:"bytes,2,opt,name=character,proto3" json:"character,omitempty"`
+	// Their name in the company, unique in it, the dead included; empty: the last part of the character's name.
+	Label string `protobuf:"bytes,3,opt,name=label,proto3" json:"label,omitempty"`
+	// GMs only: stand in for whoever would have to give the command, for this reason; the journal keeps it.
+	OverrideReason string `protobuf:"bytes,12,opt,name=override_reason,json=overrideReason,proto3" json:"override_reason,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
+	// 1 to 128 printable ASCII characters; see the service comment.
+	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinJourneyRequest) Reset() {
+	*x = JoinJourneyRequest{}
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[27]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinJourneyRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinJourneyRequest) ProtoMessage() {}
+
+func (x *JoinJourneyRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[27]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinJourneyRequest.ProtoReflect.Descriptor instead.
+func (*JoinJourneyRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{27}
+}
+
+func (x *JoinJourneyRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *JoinJourneyRequest) GetCharacter() string {
+	if x != nil {
+		return x.Character
+	}
+	return ""
+}
+
+func (x *JoinJourneyRequest) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *JoinJourneyRequest) GetOverrideReason() string {
+	if x != nil {
+		return x.OverrideReason
+	}
+	return ""
+}
+
+func (x *JoinJourneyRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *JoinJourneyRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// Response of JoinJourney.
+type JoinJourneyResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where the joining was journaled, by the service itself; a record before it holds the command.
+	Record *v1.Record `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
+	// The journey after it.
+	Journey *Journey `protobuf:"bytes,2,opt,name=journey,proto3" json:"journey,omitempty"`
+	// What happened, in order.
+	Events        []*JourneyEvent `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinJourneyResponse) Reset() {
+	*x = JoinJourneyResponse{}
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[28]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinJourneyResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinJourneyResponse) ProtoMessage() {}
+
+func (x *JoinJourneyResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[28]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinJourneyResponse.ProtoReflect.Descriptor instead.
+func (*JoinJourneyResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{28}
+}
+
+func (x *JoinJourneyResponse) GetRecord() *v1.Record {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+func (x *JoinJourneyResponse) GetJourney() *Journey {
+	if x != nil {
+		return x.Journey
+	}
+	return nil
+}
+
+func (x *JoinJourneyResponse) GetEvents() []*JourneyEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
 // Request of AddMember.
 type AddMemberRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2595,7 +2750,7 @@ type AddMemberRequest struct {
 
 func (x *AddMemberRequest) Reset() {
 	*x = AddMemberRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[27]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2607,7 +2762,7 @@ func (x *AddMemberRequest) String() string {
 func (*AddMemberRequest) ProtoMessage() {}
 
 func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[27]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2620,7 +2775,7 @@ func (x *AddMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberRequest.ProtoReflect.Descriptor instead.
 func (*AddMemberRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{27}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *AddMemberRequest) GetName() string {
@@ -2682,7 +2837,7 @@ type AddMemberResponse struct {
 
 func (x *AddMemberResponse) Reset() {
 	*x = AddMemberResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[28]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2694,7 +2849,7 @@ func (x *AddMemberResponse) String() string {
 func (*AddMemberResponse) ProtoMessage() {}
 
 func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[28]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2707,7 +2862,7 @@ func (x *AddMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AddMemberResponse.ProtoReflect.Descriptor instead.
 func (*AddMemberResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{28}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *AddMemberResponse) GetRecord() *v1.Record {
@@ -2759,7 +2914,7 @@ type RemoveMemberRequest struct {
 
 func (x *RemoveMemberRequest) Reset() {
 	*x = RemoveMemberRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[29]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2771,7 +2926,7 @@ func (x *RemoveMemberRequest) String() string {
 func (*RemoveMemberRequest) ProtoMessage() {}
 
 func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[29]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2784,7 +2939,7 @@ func (x *RemoveMemberRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberRequest.ProtoReflect.Descriptor instead.
 func (*RemoveMemberRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{29}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *RemoveMemberRequest) GetName() string {
@@ -2846,7 +3001,7 @@ type RemoveMemberResponse struct {
 
 func (x *RemoveMemberResponse) Reset() {
 	*x = RemoveMemberResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[30]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2858,7 +3013,7 @@ func (x *RemoveMemberResponse) String() string {
 func (*RemoveMemberResponse) ProtoMessage() {}
 
 func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[30]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2871,7 +3026,7 @@ func (x *RemoveMemberResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemoveMemberResponse.ProtoReflect.Descriptor instead.
 func (*RemoveMemberResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{30}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RemoveMemberResponse) GetRecord() *v1.Record {
@@ -2921,7 +3076,7 @@ type SellRemainsRequest struct {
 
 func (x *SellRemainsRequest) Reset() {
 	*x = SellRemainsRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[31]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2933,7 +3088,7 @@ func (x *SellRemainsRequest) String() string {
 func (*SellRemainsRequest) ProtoMessage() {}
 
 func (x *SellRemainsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[31]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2946,7 +3101,7 @@ func (x *SellRemainsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SellRemainsRequest.ProtoReflect.Descriptor instead.
 func (*SellRemainsRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{31}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *SellRemainsRequest) GetName() string {
@@ -3001,7 +3156,7 @@ type SellRemainsResponse struct {
 
 func (x *SellRemainsResponse) Reset() {
 	*x = SellRemainsResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[32]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3013,7 +3168,7 @@ func (x *SellRemainsResponse) String() string {
 func (*SellRemainsResponse) ProtoMessage() {}
 
 func (x *SellRemainsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[32]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3026,7 +3181,7 @@ func (x *SellRemainsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SellRemainsResponse.ProtoReflect.Descriptor instead.
 func (*SellRemainsResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{32}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *SellRemainsResponse) GetRecord() *v1.Record {
@@ -3076,7 +3231,7 @@ type FreeFoodSlotsRequest struct {
 
 func (x *FreeFoodSlotsRequest) Reset() {
 	*x = FreeFoodSlotsRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[33]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3088,7 +3243,7 @@ func (x *FreeFoodSlotsRequest) String() string {
 func (*FreeFoodSlotsRequest) ProtoMessage() {}
 
 func (x *FreeFoodSlotsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[33]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3101,7 +3256,7 @@ func (x *FreeFoodSlotsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FreeFoodSlotsRequest.ProtoReflect.Descriptor instead.
 func (*FreeFoodSlotsRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{33}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *FreeFoodSlotsRequest) GetName() string {
@@ -3156,7 +3311,7 @@ type FreeFoodSlotsResponse struct {
 
 func (x *FreeFoodSlotsResponse) Reset() {
 	*x = FreeFoodSlotsResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[34]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3168,7 +3323,7 @@ func (x *FreeFoodSlotsResponse) String() string {
 func (*FreeFoodSlotsResponse) ProtoMessage() {}
 
 func (x *FreeFoodSlotsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[34]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3181,7 +3336,7 @@ func (x *FreeFoodSlotsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FreeFoodSlotsResponse.ProtoReflect.Descriptor instead.
 func (*FreeFoodSlotsResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{34}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *FreeFoodSlotsResponse) GetRecord() *v1.Record {
@@ -3233,7 +3388,7 @@ type DistributeRequest struct {
 
 func (x *DistributeRequest) Reset() {
 	*x = DistributeRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[35]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3245,7 +3400,7 @@ func (x *DistributeRequest) String() string {
 func (*DistributeRequest) ProtoMessage() {}
 
 func (x *DistributeRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[35]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3258,7 +3413,7 @@ func (x *DistributeRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DistributeRequest.ProtoReflect.Descriptor instead.
 func (*DistributeRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{35}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *DistributeRequest) GetName() string {
@@ -3320,7 +3475,7 @@ type DistributeResponse struct {
 
 func (x *DistributeResponse) Reset() {
 	*x = DistributeResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[36]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3332,7 +3487,7 @@ func (x *DistributeResponse) String() string {
 func (*DistributeResponse) ProtoMessage() {}
 
 func (x *DistributeResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[36]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3345,7 +3500,7 @@ func (x *DistributeResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DistributeResponse.ProtoReflect.Descriptor instead.
 func (*DistributeResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{36}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *DistributeResponse) GetRecord() *v1.Record {
@@ -3395,7 +3550,7 @@ type LootRequest struct {
 
 func (x *LootRequest) Reset() {
 	*x = LootRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[37]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3407,7 +3562,7 @@ func (x *LootRequest) String() string {
 func (*LootRequest) ProtoMessage() {}
 
 func (x *LootRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[37]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3420,7 +3575,7 @@ func (x *LootRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LootRequest.ProtoReflect.Descriptor instead.
 func (*LootRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{37}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *LootRequest) GetName() string {
@@ -3475,7 +3630,7 @@ type LootResponse struct {
 
 func (x *LootResponse) Reset() {
 	*x = LootResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[38]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3487,7 +3642,7 @@ func (x *LootResponse) String() string {
 func (*LootResponse) ProtoMessage() {}
 
 func (x *LootResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[38]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3500,7 +3655,7 @@ func (x *LootResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LootResponse.ProtoReflect.Descriptor instead.
 func (*LootResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{38}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *LootResponse) GetRecord() *v1.Record {
@@ -3556,7 +3711,7 @@ type HarmRequest struct {
 
 func (x *HarmRequest) Reset() {
 	*x = HarmRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[39]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3568,7 +3723,7 @@ func (x *HarmRequest) String() string {
 func (*HarmRequest) ProtoMessage() {}
 
 func (x *HarmRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[39]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3581,7 +3736,7 @@ func (x *HarmRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HarmRequest.ProtoReflect.Descriptor instead.
 func (*HarmRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{39}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *HarmRequest) GetName() string {
@@ -3657,7 +3812,7 @@ type HarmResponse struct {
 
 func (x *HarmResponse) Reset() {
 	*x = HarmResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[40]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3669,7 +3824,7 @@ func (x *HarmResponse) String() string {
 func (*HarmResponse) ProtoMessage() {}
 
 func (x *HarmResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[40]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3682,7 +3837,7 @@ func (x *HarmResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HarmResponse.ProtoReflect.Descriptor instead.
 func (*HarmResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{40}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *HarmResponse) GetRecord() *v1.Record {
@@ -3748,7 +3903,7 @@ type AdjustRequest struct {
 
 func (x *AdjustRequest) Reset() {
 	*x = AdjustRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[41]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3760,7 +3915,7 @@ func (x *AdjustRequest) String() string {
 func (*AdjustRequest) ProtoMessage() {}
 
 func (x *AdjustRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[41]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3773,7 +3928,7 @@ func (x *AdjustRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdjustRequest.ProtoReflect.Descriptor instead.
 func (*AdjustRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{41}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *AdjustRequest) GetName() string {
@@ -3884,7 +4039,7 @@ type AdjustResponse struct {
 
 func (x *AdjustResponse) Reset() {
 	*x = AdjustResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[42]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3896,7 +4051,7 @@ func (x *AdjustResponse) String() string {
 func (*AdjustResponse) ProtoMessage() {}
 
 func (x *AdjustResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[42]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3909,7 +4064,7 @@ func (x *AdjustResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AdjustResponse.ProtoReflect.Descriptor instead.
 func (*AdjustResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{42}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *AdjustResponse) GetRecord() *v1.Record {
@@ -3959,7 +4114,7 @@ type RestRequest struct {
 
 func (x *RestRequest) Reset() {
 	*x = RestRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[43]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3971,7 +4126,7 @@ func (x *RestRequest) String() string {
 func (*RestRequest) ProtoMessage() {}
 
 func (x *RestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[43]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3984,7 +4139,7 @@ func (x *RestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestRequest.ProtoReflect.Descriptor instead.
 func (*RestRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{43}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *RestRequest) GetName() string {
@@ -4039,7 +4194,7 @@ type RestResponse struct {
 
 func (x *RestResponse) Reset() {
 	*x = RestResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[44]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4051,7 +4206,7 @@ func (x *RestResponse) String() string {
 func (*RestResponse) ProtoMessage() {}
 
 func (x *RestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[44]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4064,7 +4219,7 @@ func (x *RestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RestResponse.ProtoReflect.Descriptor instead.
 func (*RestResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{44}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RestResponse) GetRecord() *v1.Record {
@@ -4114,7 +4269,7 @@ type LongRestRequest struct {
 
 func (x *LongRestRequest) Reset() {
 	*x = LongRestRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[45]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4126,7 +4281,7 @@ func (x *LongRestRequest) String() string {
 func (*LongRestRequest) ProtoMessage() {}
 
 func (x *LongRestRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[45]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4139,7 +4294,7 @@ func (x *LongRestRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LongRestRequest.ProtoReflect.Descriptor instead.
 func (*LongRestRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{45}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *LongRestRequest) GetName() string {
@@ -4194,7 +4349,7 @@ type LongRestResponse struct {
 
 func (x *LongRestResponse) Reset() {
 	*x = LongRestResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[46]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4206,7 +4361,7 @@ func (x *LongRestResponse) String() string {
 func (*LongRestResponse) ProtoMessage() {}
 
 func (x *LongRestResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[46]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4219,7 +4374,7 @@ func (x *LongRestResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LongRestResponse.ProtoReflect.Descriptor instead.
 func (*LongRestResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{46}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *LongRestResponse) GetRecord() *v1.Record {
@@ -4271,7 +4426,7 @@ type LightRequest struct {
 
 func (x *LightRequest) Reset() {
 	*x = LightRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[47]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4283,7 +4438,7 @@ func (x *LightRequest) String() string {
 func (*LightRequest) ProtoMessage() {}
 
 func (x *LightRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[47]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4296,7 +4451,7 @@ func (x *LightRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LightRequest.ProtoReflect.Descriptor instead.
 func (*LightRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{47}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *LightRequest) GetName() string {
@@ -4358,7 +4513,7 @@ type LightResponse struct {
 
 func (x *LightResponse) Reset() {
 	*x = LightResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[48]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4370,7 +4525,7 @@ func (x *LightResponse) String() string {
 func (*LightResponse) ProtoMessage() {}
 
 func (x *LightResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[48]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4383,7 +4538,7 @@ func (x *LightResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LightResponse.ProtoReflect.Descriptor instead.
 func (*LightResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{48}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *LightResponse) GetRecord() *v1.Record {
@@ -4439,7 +4594,7 @@ type TakeTurnRequest struct {
 
 func (x *TakeTurnRequest) Reset() {
 	*x = TakeTurnRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[49]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4451,7 +4606,7 @@ func (x *TakeTurnRequest) String() string {
 func (*TakeTurnRequest) ProtoMessage() {}
 
 func (x *TakeTurnRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[49]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4464,7 +4619,7 @@ func (x *TakeTurnRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeTurnRequest.ProtoReflect.Descriptor instead.
 func (*TakeTurnRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{49}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *TakeTurnRequest) GetName() string {
@@ -4540,7 +4695,7 @@ type TakeTurnResponse struct {
 
 func (x *TakeTurnResponse) Reset() {
 	*x = TakeTurnResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[50]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4552,7 +4707,7 @@ func (x *TakeTurnResponse) String() string {
 func (*TakeTurnResponse) ProtoMessage() {}
 
 func (x *TakeTurnResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[50]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4565,7 +4720,7 @@ func (x *TakeTurnResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TakeTurnResponse.ProtoReflect.Descriptor instead.
 func (*TakeTurnResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{50}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *TakeTurnResponse) GetRecord() *v1.Record {
@@ -4617,7 +4772,7 @@ type RetreatRequest struct {
 
 func (x *RetreatRequest) Reset() {
 	*x = RetreatRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[51]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4629,7 +4784,7 @@ func (x *RetreatRequest) String() string {
 func (*RetreatRequest) ProtoMessage() {}
 
 func (x *RetreatRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[51]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4642,7 +4797,7 @@ func (x *RetreatRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetreatRequest.ProtoReflect.Descriptor instead.
 func (*RetreatRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{51}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *RetreatRequest) GetName() string {
@@ -4704,7 +4859,7 @@ type RetreatResponse struct {
 
 func (x *RetreatResponse) Reset() {
 	*x = RetreatResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[52]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4716,7 +4871,7 @@ func (x *RetreatResponse) String() string {
 func (*RetreatResponse) ProtoMessage() {}
 
 func (x *RetreatResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[52]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4729,7 +4884,7 @@ func (x *RetreatResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RetreatResponse.ProtoReflect.Descriptor instead.
 func (*RetreatResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{52}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *RetreatResponse) GetRecord() *v1.Record {
@@ -4779,7 +4934,7 @@ type EndJourneyRequest struct {
 
 func (x *EndJourneyRequest) Reset() {
 	*x = EndJourneyRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[53]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4791,7 +4946,7 @@ func (x *EndJourneyRequest) String() string {
 func (*EndJourneyRequest) ProtoMessage() {}
 
 func (x *EndJourneyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[53]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4804,7 +4959,7 @@ func (x *EndJourneyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndJourneyRequest.ProtoReflect.Descriptor instead.
 func (*EndJourneyRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{53}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *EndJourneyRequest) GetName() string {
@@ -4857,7 +5012,7 @@ type EndJourneyResponse struct {
 
 func (x *EndJourneyResponse) Reset() {
 	*x = EndJourneyResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[54]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4869,7 +5024,7 @@ func (x *EndJourneyResponse) String() string {
 func (*EndJourneyResponse) ProtoMessage() {}
 
 func (x *EndJourneyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[54]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4882,7 +5037,7 @@ func (x *EndJourneyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EndJourneyResponse.ProtoReflect.Descriptor instead.
 func (*EndJourneyResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{54}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *EndJourneyResponse) GetRecord() *v1.Record {
@@ -4925,7 +5080,7 @@ type AbandonJourneyRequest struct {
 
 func (x *AbandonJourneyRequest) Reset() {
 	*x = AbandonJourneyRequest{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[55]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4937,7 +5092,7 @@ func (x *AbandonJourneyRequest) String() string {
 func (*AbandonJourneyRequest) ProtoMessage() {}
 
 func (x *AbandonJourneyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[55]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4950,7 +5105,7 @@ func (x *AbandonJourneyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbandonJourneyRequest.ProtoReflect.Descriptor instead.
 func (*AbandonJourneyRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{55}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{57}
 }
 
 func (x *AbandonJourneyRequest) GetName() string {
@@ -5003,7 +5158,7 @@ type AbandonJourneyResponse struct {
 
 func (x *AbandonJourneyResponse) Reset() {
 	*x = AbandonJourneyResponse{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[56]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[58]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5015,7 +5170,7 @@ func (x *AbandonJourneyResponse) String() string {
 func (*AbandonJourneyResponse) ProtoMessage() {}
 
 func (x *AbandonJourneyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[56]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[58]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5028,7 +5183,7 @@ func (x *AbandonJourneyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbandonJourneyResponse.ProtoReflect.Descriptor instead.
 func (*AbandonJourneyResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{56}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{58}
 }
 
 func (x *AbandonJourneyResponse) GetRecord() *v1.Record {
@@ -5081,7 +5236,7 @@ type Newcomer struct {
 
 func (x *Newcomer) Reset() {
 	*x = Newcomer{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[57]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[59]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5093,7 +5248,7 @@ func (x *Newcomer) String() string {
 func (*Newcomer) ProtoMessage() {}
 
 func (x *Newcomer) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[57]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[59]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5106,7 +5261,7 @@ func (x *Newcomer) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Newcomer.ProtoReflect.Descriptor instead.
 func (*Newcomer) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{57}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{59}
 }
 
 func (x *Newcomer) GetName() string {
@@ -5190,7 +5345,7 @@ type Food struct {
 
 func (x *Food) Reset() {
 	*x = Food{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[58]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[60]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5202,7 +5357,7 @@ func (x *Food) String() string {
 func (*Food) ProtoMessage() {}
 
 func (x *Food) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[58]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[60]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5215,7 +5370,7 @@ func (x *Food) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Food.ProtoReflect.Descriptor instead.
 func (*Food) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{58}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{60}
 }
 
 func (x *Food) GetDice() []int32 {
@@ -5248,7 +5403,7 @@ type MemberAdjustment struct {
 
 func (x *MemberAdjustment) Reset() {
 	*x = MemberAdjustment{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[59]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[61]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5260,7 +5415,7 @@ func (x *MemberAdjustment) String() string {
 func (*MemberAdjustment) ProtoMessage() {}
 
 func (x *MemberAdjustment) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[59]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[61]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5273,7 +5428,7 @@ func (x *MemberAdjustment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberAdjustment.ProtoReflect.Descriptor instead.
 func (*MemberAdjustment) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{59}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{61}
 }
 
 func (x *MemberAdjustment) GetName() string {
@@ -5582,7 +5737,19 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
 	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
 	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\x125\n" +
-	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\x90\x03\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xf0\x02\n" +
+	"\x12JoinJourneyRequest\x12R\n" +
+	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/journeys/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
+	"\tcharacter\x18\x02 \x01(\tB@\xe0A\x02\xbaH:r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x12\x1d\n" +
+	"\x05label\x18\x03 \x01(\tB\a\xbaH\x04r\x02\x18PR\x05label\x121\n" +
+	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12\x1b\n" +
+	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
+	"\n" +
+	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xb8\x01\n" +
+	"\x13JoinJourneyResponse\x120\n" +
+	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
+	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
+	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\"\x90\x03\n" +
 	"\x10AddMemberRequest\x12R\n" +
 	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/journeys/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
 	"\tcharacter\x18\x02 \x01(\tB@\xbaH=\xd8\x01\x01r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x12?\n" +
@@ -5841,7 +6008,7 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\b_fatigueB\n" +
 	"\n" +
 	"\b_torchesB\x06\n" +
-	"\x04_oil2\xcd\x1e\n" +
+	"\x04_oil2\xe1\x1f\n" +
 	"\x0eJourneyService\x12\x8f\x01\n" +
 	"\fStartJourney\x12'.wayfarer.travel.v1.StartJourneyRequest\x1a(.wayfarer.travel.v1.StartJourneyResponse\",\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/{parent=campaigns/*}/journeys\x12\x8f\x01\n" +
 	"\n" +
@@ -5855,7 +6022,8 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\rEnterLocation\x12(.wayfarer.travel.v1.EnterLocationRequest\x1a).wayfarer.travel.v1.EnterLocationResponse\":\x82\xd3\xe4\x93\x024:\x01*\"//v1/{name=campaigns/*/journeys/*}:enterLocation\x12\xa0\x01\n" +
 	"\rLeaveLocation\x12(.wayfarer.travel.v1.LeaveLocationRequest\x1a).wayfarer.travel.v1.LeaveLocationResponse\":\x82\xd3\xe4\x93\x024:\x01*\"//v1/{name=campaigns/*/journeys/*}:leaveLocation\x12\x88\x01\n" +
 	"\aBuyFood\x12\".wayfarer.travel.v1.BuyFoodRequest\x1a#.wayfarer.travel.v1.BuyFoodResponse\"4\x82\xd3\xe4\x93\x02.:\x01*\")/v1/{name=campaigns/*/journeys/*}:buyFood\x12\x88\x01\n" +
-	"\aBuyGear\x12\".wayfarer.travel.v1.BuyGearRequest\x1a#.wayfarer.travel.v1.BuyGearResponse\"4\x82\xd3\xe4\x93\x02.:\x01*\")/v1/{name=campaigns/*/journeys/*}:buyGear\x12\x90\x01\n" +
+	"\aBuyGear\x12\".wayfarer.travel.v1.BuyGearRequest\x1a#.wayfarer.travel.v1.BuyGearResponse\"4\x82\xd3\xe4\x93\x02.:\x01*\")/v1/{name=campaigns/*/journeys/*}:buyGear\x12\x91\x01\n" +
+	"\vJoinJourney\x12&.wayfarer.travel.v1.JoinJourneyRequest\x1a'.wayfarer.travel.v1.JoinJourneyResponse\"1\x82\xd3\xe4\x93\x02+:\x01*\"&/v1/{name=campaigns/*/journeys/*}:join\x12\x90\x01\n" +
 	"\tAddMember\x12$.wayfarer.travel.v1.AddMemberRequest\x1a%.wayfarer.travel.v1.AddMemberResponse\"6\x82\xd3\xe4\x93\x020:\x01*\"+/v1/{name=campaigns/*/journeys/*}:addMember\x12\x9c\x01\n" +
 	"\fRemoveMember\x12'.wayfarer.travel.v1.RemoveMemberRequest\x1a(.wayfarer.travel.v1.RemoveMemberResponse\"9\x82\xd3\xe4\x93\x023:\x01*\"./v1/{name=campaigns/*/journeys/*}:removeMember\x12\x98\x01\n" +
 	"\vSellRemains\x12&.wayfarer.travel.v1.SellRemainsRequest\x1a'.wayfarer.travel.v1.SellRemainsResponse\"8\x82\xd3\xe4\x93\x022:\x01*\"-/v1/{name=campaigns/*/journeys/*}:sellRemains\x12\xa0\x01\n" +
@@ -5887,7 +6055,7 @@ func file_wayfarer_travel_v1_journey_proto_rawDescGZIP() []byte {
 }
 
 var file_wayfarer_travel_v1_journey_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_wayfarer_travel_v1_journey_proto_msgTypes = make([]protoimpl.MessageInfo, 61)
+var file_wayfarer_travel_v1_journey_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
 var file_wayfarer_travel_v1_journey_proto_goTypes = []any{
 	(Journey_Phase)(0),             // 0: wayfarer.travel.v1.Journey.Phase
 	(*Journey)(nil),                // 1: wayfarer.travel.v1.Journey
@@ -5917,232 +6085,239 @@ var file_wayfarer_travel_v1_journey_proto_goTypes = []any{
 	(*BuyFoodResponse)(nil),        // 25: wayfarer.travel.v1.BuyFoodResponse
 	(*BuyGearRequest)(nil),         // 26: wayfarer.travel.v1.BuyGearRequest
 	(*BuyGearResponse)(nil),        // 27: wayfarer.travel.v1.BuyGearResponse
-	(*AddMemberRequest)(nil),       // 28: wayfarer.travel.v1.AddMemberRequest
-	(*AddMemberResponse)(nil),      // 29: wayfarer.travel.v1.AddMemberResponse
-	(*RemoveMemberRequest)(nil),    // 30: wayfarer.travel.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),   // 31: wayfarer.travel.v1.RemoveMemberResponse
-	(*SellRemainsRequest)(nil),     // 32: wayfarer.travel.v1.SellRemainsRequest
-	(*SellRemainsResponse)(nil),    // 33: wayfarer.travel.v1.SellRemainsResponse
-	(*FreeFoodSlotsRequest)(nil),   // 34: wayfarer.travel.v1.FreeFoodSlotsRequest
-	(*FreeFoodSlotsResponse)(nil),  // 35: wayfarer.travel.v1.FreeFoodSlotsResponse
-	(*DistributeRequest)(nil),      // 36: wayfarer.travel.v1.DistributeRequest
-	(*DistributeResponse)(nil),     // 37: wayfarer.travel.v1.DistributeResponse
-	(*LootRequest)(nil),            // 38: wayfarer.travel.v1.LootRequest
-	(*LootResponse)(nil),           // 39: wayfarer.travel.v1.LootResponse
-	(*HarmRequest)(nil),            // 40: wayfarer.travel.v1.HarmRequest
-	(*HarmResponse)(nil),           // 41: wayfarer.travel.v1.HarmResponse
-	(*AdjustRequest)(nil),          // 42: wayfarer.travel.v1.AdjustRequest
-	(*AdjustResponse)(nil),         // 43: wayfarer.travel.v1.AdjustResponse
-	(*RestRequest)(nil),            // 44: wayfarer.travel.v1.RestRequest
-	(*RestResponse)(nil),           // 45: wayfarer.travel.v1.RestResponse
-	(*LongRestRequest)(nil),        // 46: wayfarer.travel.v1.LongRestRequest
-	(*LongRestResponse)(nil),       // 47: wayfarer.travel.v1.LongRestResponse
-	(*LightRequest)(nil),           // 48: wayfarer.travel.v1.LightRequest
-	(*LightResponse)(nil),          // 49: wayfarer.travel.v1.LightResponse
-	(*TakeTurnRequest)(nil),        // 50: wayfarer.travel.v1.TakeTurnRequest
-	(*TakeTurnResponse)(nil),       // 51: wayfarer.travel.v1.TakeTurnResponse
-	(*RetreatRequest)(nil),         // 52: wayfarer.travel.v1.RetreatRequest
-	(*RetreatResponse)(nil),        // 53: wayfarer.travel.v1.RetreatResponse
-	(*EndJourneyRequest)(nil),      // 54: wayfarer.travel.v1.EndJourneyRequest
-	(*EndJourneyResponse)(nil),     // 55: wayfarer.travel.v1.EndJourneyResponse
-	(*AbandonJourneyRequest)(nil),  // 56: wayfarer.travel.v1.AbandonJourneyRequest
-	(*AbandonJourneyResponse)(nil), // 57: wayfarer.travel.v1.AbandonJourneyResponse
-	(*Newcomer)(nil),               // 58: wayfarer.travel.v1.Newcomer
-	(*Food)(nil),                   // 59: wayfarer.travel.v1.Food
-	(*MemberAdjustment)(nil),       // 60: wayfarer.travel.v1.MemberAdjustment
-	nil,                            // 61: wayfarer.travel.v1.DistributeRequest.FoodSlotsEntry
-	(*Hex)(nil),                    // 62: wayfarer.travel.v1.Hex
-	(*Light)(nil),                  // 63: wayfarer.travel.v1.Light
-	(*Member)(nil),                 // 64: wayfarer.travel.v1.Member
-	(*Load)(nil),                   // 65: wayfarer.travel.v1.Load
-	(*Encounter)(nil),              // 66: wayfarer.travel.v1.Encounter
-	(*Location)(nil),               // 67: wayfarer.travel.v1.Location
-	(*StartRefusal)(nil),           // 68: wayfarer.travel.v1.StartRefusal
-	(*timestamppb.Timestamp)(nil),  // 69: google.protobuf.Timestamp
-	(*UsageCheck)(nil),             // 70: wayfarer.travel.v1.UsageCheck
-	(*structpb.Struct)(nil),        // 71: google.protobuf.Struct
-	(*v1.Record)(nil),              // 72: wayfarer.type.v1.Record
-	(*JourneyEvent)(nil),           // 73: wayfarer.travel.v1.JourneyEvent
-	(*Position)(nil),               // 74: wayfarer.travel.v1.Position
+	(*JoinJourneyRequest)(nil),     // 28: wayfarer.travel.v1.JoinJourneyRequest
+	(*JoinJourneyResponse)(nil),    // 29: wayfarer.travel.v1.JoinJourneyResponse
+	(*AddMemberRequest)(nil),       // 30: wayfarer.travel.v1.AddMemberRequest
+	(*AddMemberResponse)(nil),      // 31: wayfarer.travel.v1.AddMemberResponse
+	(*RemoveMemberRequest)(nil),    // 32: wayfarer.travel.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),   // 33: wayfarer.travel.v1.RemoveMemberResponse
+	(*SellRemainsRequest)(nil),     // 34: wayfarer.travel.v1.SellRemainsRequest
+	(*SellRemainsResponse)(nil),    // 35: wayfarer.travel.v1.SellRemainsResponse
+	(*FreeFoodSlotsRequest)(nil),   // 36: wayfarer.travel.v1.FreeFoodSlotsRequest
+	(*FreeFoodSlotsResponse)(nil),  // 37: wayfarer.travel.v1.FreeFoodSlotsResponse
+	(*DistributeRequest)(nil),      // 38: wayfarer.travel.v1.DistributeRequest
+	(*DistributeResponse)(nil),     // 39: wayfarer.travel.v1.DistributeResponse
+	(*LootRequest)(nil),            // 40: wayfarer.travel.v1.LootRequest
+	(*LootResponse)(nil),           // 41: wayfarer.travel.v1.LootResponse
+	(*HarmRequest)(nil),            // 42: wayfarer.travel.v1.HarmRequest
+	(*HarmResponse)(nil),           // 43: wayfarer.travel.v1.HarmResponse
+	(*AdjustRequest)(nil),          // 44: wayfarer.travel.v1.AdjustRequest
+	(*AdjustResponse)(nil),         // 45: wayfarer.travel.v1.AdjustResponse
+	(*RestRequest)(nil),            // 46: wayfarer.travel.v1.RestRequest
+	(*RestResponse)(nil),           // 47: wayfarer.travel.v1.RestResponse
+	(*LongRestRequest)(nil),        // 48: wayfarer.travel.v1.LongRestRequest
+	(*LongRestResponse)(nil),       // 49: wayfarer.travel.v1.LongRestResponse
+	(*LightRequest)(nil),           // 50: wayfarer.travel.v1.LightRequest
+	(*LightResponse)(nil),          // 51: wayfarer.travel.v1.LightResponse
+	(*TakeTurnRequest)(nil),        // 52: wayfarer.travel.v1.TakeTurnRequest
+	(*TakeTurnResponse)(nil),       // 53: wayfarer.travel.v1.TakeTurnResponse
+	(*RetreatRequest)(nil),         // 54: wayfarer.travel.v1.RetreatRequest
+	(*RetreatResponse)(nil),        // 55: wayfarer.travel.v1.RetreatResponse
+	(*EndJourneyRequest)(nil),      // 56: wayfarer.travel.v1.EndJourneyRequest
+	(*EndJourneyResponse)(nil),     // 57: wayfarer.travel.v1.EndJourneyResponse
+	(*AbandonJourneyRequest)(nil),  // 58: wayfarer.travel.v1.AbandonJourneyRequest
+	(*AbandonJourneyResponse)(nil), // 59: wayfarer.travel.v1.AbandonJourneyResponse
+	(*Newcomer)(nil),               // 60: wayfarer.travel.v1.Newcomer
+	(*Food)(nil),                   // 61: wayfarer.travel.v1.Food
+	(*MemberAdjustment)(nil),       // 62: wayfarer.travel.v1.MemberAdjustment
+	nil,                            // 63: wayfarer.travel.v1.DistributeRequest.FoodSlotsEntry
+	(*Hex)(nil),                    // 64: wayfarer.travel.v1.Hex
+	(*Light)(nil),                  // 65: wayfarer.travel.v1.Light
+	(*Member)(nil),                 // 66: wayfarer.travel.v1.Member
+	(*Load)(nil),                   // 67: wayfarer.travel.v1.Load
+	(*Encounter)(nil),              // 68: wayfarer.travel.v1.Encounter
+	(*Location)(nil),               // 69: wayfarer.travel.v1.Location
+	(*StartRefusal)(nil),           // 70: wayfarer.travel.v1.StartRefusal
+	(*timestamppb.Timestamp)(nil),  // 71: google.protobuf.Timestamp
+	(*UsageCheck)(nil),             // 72: wayfarer.travel.v1.UsageCheck
+	(*structpb.Struct)(nil),        // 73: google.protobuf.Struct
+	(*v1.Record)(nil),              // 74: wayfarer.type.v1.Record
+	(*JourneyEvent)(nil),           // 75: wayfarer.travel.v1.JourneyEvent
+	(*Position)(nil),               // 76: wayfarer.travel.v1.Position
 }
 var file_wayfarer_travel_v1_journey_proto_depIdxs = []int32{
 	0,   // 0: wayfarer.travel.v1.Journey.phase:type_name -> wayfarer.travel.v1.Journey.Phase
-	62,  // 1: wayfarer.travel.v1.Journey.hex:type_name -> wayfarer.travel.v1.Hex
-	63,  // 2: wayfarer.travel.v1.Journey.light:type_name -> wayfarer.travel.v1.Light
-	64,  // 3: wayfarer.travel.v1.Journey.members:type_name -> wayfarer.travel.v1.Member
-	65,  // 4: wayfarer.travel.v1.Journey.cargo:type_name -> wayfarer.travel.v1.Load
-	66,  // 5: wayfarer.travel.v1.Journey.encounter:type_name -> wayfarer.travel.v1.Encounter
-	67,  // 6: wayfarer.travel.v1.Journey.discovered_locations:type_name -> wayfarer.travel.v1.Location
-	68,  // 7: wayfarer.travel.v1.Journey.refusal:type_name -> wayfarer.travel.v1.StartRefusal
-	69,  // 8: wayfarer.travel.v1.Journey.create_time:type_name -> google.protobuf.Timestamp
-	69,  // 9: wayfarer.travel.v1.Journey.update_time:type_name -> google.protobuf.Timestamp
-	70,  // 10: wayfarer.travel.v1.Outcome.usage:type_name -> wayfarer.travel.v1.UsageCheck
+	64,  // 1: wayfarer.travel.v1.Journey.hex:type_name -> wayfarer.travel.v1.Hex
+	65,  // 2: wayfarer.travel.v1.Journey.light:type_name -> wayfarer.travel.v1.Light
+	66,  // 3: wayfarer.travel.v1.Journey.members:type_name -> wayfarer.travel.v1.Member
+	67,  // 4: wayfarer.travel.v1.Journey.cargo:type_name -> wayfarer.travel.v1.Load
+	68,  // 5: wayfarer.travel.v1.Journey.encounter:type_name -> wayfarer.travel.v1.Encounter
+	69,  // 6: wayfarer.travel.v1.Journey.discovered_locations:type_name -> wayfarer.travel.v1.Location
+	70,  // 7: wayfarer.travel.v1.Journey.refusal:type_name -> wayfarer.travel.v1.StartRefusal
+	71,  // 8: wayfarer.travel.v1.Journey.create_time:type_name -> google.protobuf.Timestamp
+	71,  // 9: wayfarer.travel.v1.Journey.update_time:type_name -> google.protobuf.Timestamp
+	72,  // 10: wayfarer.travel.v1.Outcome.usage:type_name -> wayfarer.travel.v1.UsageCheck
 	3,   // 11: wayfarer.travel.v1.Outcome.light:type_name -> wayfarer.travel.v1.LightRoll
-	62,  // 12: wayfarer.travel.v1.StartJourneyRequest.hex:type_name -> wayfarer.travel.v1.Hex
-	71,  // 13: wayfarer.travel.v1.StartJourneyRequest.params:type_name -> google.protobuf.Struct
-	72,  // 14: wayfarer.travel.v1.StartJourneyResponse.record:type_name -> wayfarer.type.v1.Record
+	64,  // 12: wayfarer.travel.v1.StartJourneyRequest.hex:type_name -> wayfarer.travel.v1.Hex
+	73,  // 13: wayfarer.travel.v1.StartJourneyRequest.params:type_name -> google.protobuf.Struct
+	74,  // 14: wayfarer.travel.v1.StartJourneyResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 15: wayfarer.travel.v1.StartJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 16: wayfarer.travel.v1.StartJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	75,  // 16: wayfarer.travel.v1.StartJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	1,   // 17: wayfarer.travel.v1.GetJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
 	1,   // 18: wayfarer.travel.v1.ListJourneysResponse.journeys:type_name -> wayfarer.travel.v1.Journey
-	72,  // 19: wayfarer.travel.v1.WatchJourneyResponse.record:type_name -> wayfarer.type.v1.Record
-	73,  // 20: wayfarer.travel.v1.WatchJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	62,  // 21: wayfarer.travel.v1.MoveRequest.to:type_name -> wayfarer.travel.v1.Hex
-	72,  // 22: wayfarer.travel.v1.MoveResponse.record:type_name -> wayfarer.type.v1.Record
+	74,  // 19: wayfarer.travel.v1.WatchJourneyResponse.record:type_name -> wayfarer.type.v1.Record
+	75,  // 20: wayfarer.travel.v1.WatchJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	64,  // 21: wayfarer.travel.v1.MoveRequest.to:type_name -> wayfarer.travel.v1.Hex
+	74,  // 22: wayfarer.travel.v1.MoveResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 23: wayfarer.travel.v1.MoveResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 24: wayfarer.travel.v1.MoveResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	75,  // 24: wayfarer.travel.v1.MoveResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 25: wayfarer.travel.v1.MoveResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	72,  // 26: wayfarer.travel.v1.SearchResponse.record:type_name -> wayfarer.type.v1.Record
+	74,  // 26: wayfarer.travel.v1.SearchResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 27: wayfarer.travel.v1.SearchResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 28: wayfarer.travel.v1.SearchResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	75,  // 28: wayfarer.travel.v1.SearchResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 29: wayfarer.travel.v1.SearchResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	72,  // 30: wayfarer.travel.v1.ForageResponse.record:type_name -> wayfarer.type.v1.Record
+	74,  // 30: wayfarer.travel.v1.ForageResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 31: wayfarer.travel.v1.ForageResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 32: wayfarer.travel.v1.ForageResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	75,  // 32: wayfarer.travel.v1.ForageResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 33: wayfarer.travel.v1.ForageResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	72,  // 34: wayfarer.travel.v1.PrepareRemainsResponse.record:type_name -> wayfarer.type.v1.Record
+	74,  // 34: wayfarer.travel.v1.PrepareRemainsResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 35: wayfarer.travel.v1.PrepareRemainsResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 36: wayfarer.travel.v1.PrepareRemainsResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	75,  // 36: wayfarer.travel.v1.PrepareRemainsResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 37: wayfarer.travel.v1.PrepareRemainsResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	72,  // 38: wayfarer.travel.v1.EnterLocationResponse.record:type_name -> wayfarer.type.v1.Record
+	74,  // 38: wayfarer.travel.v1.EnterLocationResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 39: wayfarer.travel.v1.EnterLocationResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 40: wayfarer.travel.v1.EnterLocationResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	75,  // 40: wayfarer.travel.v1.EnterLocationResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 41: wayfarer.travel.v1.EnterLocationResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	72,  // 42: wayfarer.travel.v1.LeaveLocationResponse.record:type_name -> wayfarer.type.v1.Record
+	74,  // 42: wayfarer.travel.v1.LeaveLocationResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 43: wayfarer.travel.v1.LeaveLocationResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 44: wayfarer.travel.v1.LeaveLocationResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	75,  // 44: wayfarer.travel.v1.LeaveLocationResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 45: wayfarer.travel.v1.LeaveLocationResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	72,  // 46: wayfarer.travel.v1.BuyFoodResponse.record:type_name -> wayfarer.type.v1.Record
+	74,  // 46: wayfarer.travel.v1.BuyFoodResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 47: wayfarer.travel.v1.BuyFoodResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 48: wayfarer.travel.v1.BuyFoodResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	75,  // 48: wayfarer.travel.v1.BuyFoodResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 49: wayfarer.travel.v1.BuyFoodResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	72,  // 50: wayfarer.travel.v1.BuyGearResponse.record:type_name -> wayfarer.type.v1.Record
+	74,  // 50: wayfarer.travel.v1.BuyGearResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 51: wayfarer.travel.v1.BuyGearResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 52: wayfarer.travel.v1.BuyGearResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	75,  // 52: wayfarer.travel.v1.BuyGearResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 53: wayfarer.travel.v1.BuyGearResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	58,  // 54: wayfarer.travel.v1.AddMemberRequest.member:type_name -> wayfarer.travel.v1.Newcomer
-	72,  // 55: wayfarer.travel.v1.AddMemberResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 56: wayfarer.travel.v1.AddMemberResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 57: wayfarer.travel.v1.AddMemberResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 58: wayfarer.travel.v1.AddMemberResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	72,  // 59: wayfarer.travel.v1.RemoveMemberResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 60: wayfarer.travel.v1.RemoveMemberResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 61: wayfarer.travel.v1.RemoveMemberResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 62: wayfarer.travel.v1.RemoveMemberResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	72,  // 63: wayfarer.travel.v1.SellRemainsResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 64: wayfarer.travel.v1.SellRemainsResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 65: wayfarer.travel.v1.SellRemainsResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 66: wayfarer.travel.v1.SellRemainsResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	72,  // 67: wayfarer.travel.v1.FreeFoodSlotsResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 68: wayfarer.travel.v1.FreeFoodSlotsResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 69: wayfarer.travel.v1.FreeFoodSlotsResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 70: wayfarer.travel.v1.FreeFoodSlotsResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	61,  // 71: wayfarer.travel.v1.DistributeRequest.food_slots:type_name -> wayfarer.travel.v1.DistributeRequest.FoodSlotsEntry
-	72,  // 72: wayfarer.travel.v1.DistributeResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 73: wayfarer.travel.v1.DistributeResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 74: wayfarer.travel.v1.DistributeResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 75: wayfarer.travel.v1.DistributeResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	72,  // 76: wayfarer.travel.v1.LootResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 77: wayfarer.travel.v1.LootResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 78: wayfarer.travel.v1.LootResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 79: wayfarer.travel.v1.LootResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	72,  // 80: wayfarer.travel.v1.HarmResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 81: wayfarer.travel.v1.HarmResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 82: wayfarer.travel.v1.HarmResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 83: wayfarer.travel.v1.HarmResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	59,  // 84: wayfarer.travel.v1.AdjustRequest.food:type_name -> wayfarer.travel.v1.Food
-	63,  // 85: wayfarer.travel.v1.AdjustRequest.light:type_name -> wayfarer.travel.v1.Light
-	74,  // 86: wayfarer.travel.v1.AdjustRequest.position:type_name -> wayfarer.travel.v1.Position
-	60,  // 87: wayfarer.travel.v1.AdjustRequest.members:type_name -> wayfarer.travel.v1.MemberAdjustment
-	72,  // 88: wayfarer.travel.v1.AdjustResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 89: wayfarer.travel.v1.AdjustResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 90: wayfarer.travel.v1.AdjustResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 91: wayfarer.travel.v1.AdjustResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	72,  // 92: wayfarer.travel.v1.RestResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 93: wayfarer.travel.v1.RestResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 94: wayfarer.travel.v1.RestResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 95: wayfarer.travel.v1.RestResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	72,  // 96: wayfarer.travel.v1.LongRestResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 97: wayfarer.travel.v1.LongRestResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 98: wayfarer.travel.v1.LongRestResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 99: wayfarer.travel.v1.LongRestResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	72,  // 100: wayfarer.travel.v1.LightResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 101: wayfarer.travel.v1.LightResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 102: wayfarer.travel.v1.LightResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 103: wayfarer.travel.v1.LightResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	72,  // 104: wayfarer.travel.v1.TakeTurnResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 105: wayfarer.travel.v1.TakeTurnResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 106: wayfarer.travel.v1.TakeTurnResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 107: wayfarer.travel.v1.TakeTurnResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	72,  // 108: wayfarer.travel.v1.RetreatResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 109: wayfarer.travel.v1.RetreatResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 110: wayfarer.travel.v1.RetreatResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 111: wayfarer.travel.v1.RetreatResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	72,  // 112: wayfarer.travel.v1.EndJourneyResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 113: wayfarer.travel.v1.EndJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 114: wayfarer.travel.v1.EndJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	72,  // 115: wayfarer.travel.v1.AbandonJourneyResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 116: wayfarer.travel.v1.AbandonJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	73,  // 117: wayfarer.travel.v1.AbandonJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	4,   // 118: wayfarer.travel.v1.JourneyService.StartJourney:input_type -> wayfarer.travel.v1.StartJourneyRequest
-	6,   // 119: wayfarer.travel.v1.JourneyService.GetJourney:input_type -> wayfarer.travel.v1.GetJourneyRequest
-	8,   // 120: wayfarer.travel.v1.JourneyService.ListJourneys:input_type -> wayfarer.travel.v1.ListJourneysRequest
-	10,  // 121: wayfarer.travel.v1.JourneyService.WatchJourney:input_type -> wayfarer.travel.v1.WatchJourneyRequest
-	12,  // 122: wayfarer.travel.v1.JourneyService.Move:input_type -> wayfarer.travel.v1.MoveRequest
-	14,  // 123: wayfarer.travel.v1.JourneyService.Search:input_type -> wayfarer.travel.v1.SearchRequest
-	16,  // 124: wayfarer.travel.v1.JourneyService.Forage:input_type -> wayfarer.travel.v1.ForageRequest
-	18,  // 125: wayfarer.travel.v1.JourneyService.PrepareRemains:input_type -> wayfarer.travel.v1.PrepareRemainsRequest
-	20,  // 126: wayfarer.travel.v1.JourneyService.EnterLocation:input_type -> wayfarer.travel.v1.EnterLocationRequest
-	22,  // 127: wayfarer.travel.v1.JourneyService.LeaveLocation:input_type -> wayfarer.travel.v1.LeaveLocationRequest
-	24,  // 128: wayfarer.travel.v1.JourneyService.BuyFood:input_type -> wayfarer.travel.v1.BuyFoodRequest
-	26,  // 129: wayfarer.travel.v1.JourneyService.BuyGear:input_type -> wayfarer.travel.v1.BuyGearRequest
-	28,  // 130: wayfarer.travel.v1.JourneyService.AddMember:input_type -> wayfarer.travel.v1.AddMemberRequest
-	30,  // 131: wayfarer.travel.v1.JourneyService.RemoveMember:input_type -> wayfarer.travel.v1.RemoveMemberRequest
-	32,  // 132: wayfarer.travel.v1.JourneyService.SellRemains:input_type -> wayfarer.travel.v1.SellRemainsRequest
-	34,  // 133: wayfarer.travel.v1.JourneyService.FreeFoodSlots:input_type -> wayfarer.travel.v1.FreeFoodSlotsRequest
-	36,  // 134: wayfarer.travel.v1.JourneyService.Distribute:input_type -> wayfarer.travel.v1.DistributeRequest
-	38,  // 135: wayfarer.travel.v1.JourneyService.Loot:input_type -> wayfarer.travel.v1.LootRequest
-	40,  // 136: wayfarer.travel.v1.JourneyService.Harm:input_type -> wayfarer.travel.v1.HarmRequest
-	42,  // 137: wayfarer.travel.v1.JourneyService.Adjust:input_type -> wayfarer.travel.v1.AdjustRequest
-	44,  // 138: wayfarer.travel.v1.JourneyService.Rest:input_type -> wayfarer.travel.v1.RestRequest
-	46,  // 139: wayfarer.travel.v1.JourneyService.LongRest:input_type -> wayfarer.travel.v1.LongRestRequest
-	48,  // 140: wayfarer.travel.v1.JourneyService.Light:input_type -> wayfarer.travel.v1.LightRequest
-	50,  // 141: wayfarer.travel.v1.JourneyService.TakeTurn:input_type -> wayfarer.travel.v1.TakeTurnRequest
-	52,  // 142: wayfarer.travel.v1.JourneyService.Retreat:input_type -> wayfarer.travel.v1.RetreatRequest
-	54,  // 143: wayfarer.travel.v1.JourneyService.EndJourney:input_type -> wayfarer.travel.v1.EndJourneyRequest
-	56,  // 144: wayfarer.travel.v1.JourneyService.AbandonJourney:input_type -> wayfarer.travel.v1.AbandonJourneyRequest
-	5,   // 145: wayfarer.travel.v1.JourneyService.StartJourney:output_type -> wayfarer.travel.v1.StartJourneyResponse
-	7,   // 146: wayfarer.travel.v1.JourneyService.GetJourney:output_type -> wayfarer.travel.v1.GetJourneyResponse
-	9,   // 147: wayfarer.travel.v1.JourneyService.ListJourneys:output_type -> wayfarer.travel.v1.ListJourneysResponse
-	11,  // 148: wayfarer.travel.v1.JourneyService.WatchJourney:output_type -> wayfarer.travel.v1.WatchJourneyResponse
-	13,  // 149: wayfarer.travel.v1.JourneyService.Move:output_type -> wayfarer.travel.v1.MoveResponse
-	15,  // 150: wayfarer.travel.v1.JourneyService.Search:output_type -> wayfarer.travel.v1.SearchResponse
-	17,  // 151: wayfarer.travel.v1.JourneyService.Forage:output_type -> wayfarer.travel.v1.ForageResponse
-	19,  // 152: wayfarer.travel.v1.JourneyService.PrepareRemains:output_type -> wayfarer.travel.v1.PrepareRemainsResponse
-	21,  // 153: wayfarer.travel.v1.JourneyService.EnterLocation:output_type -> wayfarer.travel.v1.EnterLocationResponse
-	23,  // 154: wayfarer.travel.v1.JourneyService.LeaveLocation:output_type -> wayfarer.travel.v1.LeaveLocationResponse
-	25,  // 155: wayfarer.travel.v1.JourneyService.BuyFood:output_type -> wayfarer.travel.v1.BuyFoodResponse
-	27,  // 156: wayfarer.travel.v1.JourneyService.BuyGear:output_type -> wayfarer.travel.v1.BuyGearResponse
-	29,  // 157: wayfarer.travel.v1.JourneyService.AddMember:output_type -> wayfarer.travel.v1.AddMemberResponse
-	31,  // 158: wayfarer.travel.v1.JourneyService.RemoveMember:output_type -> wayfarer.travel.v1.RemoveMemberResponse
-	33,  // 159: wayfarer.travel.v1.JourneyService.SellRemains:output_type -> wayfarer.travel.v1.SellRemainsResponse
-	35,  // 160: wayfarer.travel.v1.JourneyService.FreeFoodSlots:output_type -> wayfarer.travel.v1.FreeFoodSlotsResponse
-	37,  // 161: wayfarer.travel.v1.JourneyService.Distribute:output_type -> wayfarer.travel.v1.DistributeResponse
-	39,  // 162: wayfarer.travel.v1.JourneyService.Loot:output_type -> wayfarer.travel.v1.LootResponse
-	41,  // 163: wayfarer.travel.v1.JourneyService.Harm:output_type -> wayfarer.travel.v1.HarmResponse
-	43,  // 164: wayfarer.travel.v1.JourneyService.Adjust:output_type -> wayfarer.travel.v1.AdjustResponse
-	45,  // 165: wayfarer.travel.v1.JourneyService.Rest:output_type -> wayfarer.travel.v1.RestResponse
-	47,  // 166: wayfarer.travel.v1.JourneyService.LongRest:output_type -> wayfarer.travel.v1.LongRestResponse
-	49,  // 167: wayfarer.travel.v1.JourneyService.Light:output_type -> wayfarer.travel.v1.LightResponse
-	51,  // 168: wayfarer.travel.v1.JourneyService.TakeTurn:output_type -> wayfarer.travel.v1.TakeTurnResponse
-	53,  // 169: wayfarer.travel.v1.JourneyService.Retreat:output_type -> wayfarer.travel.v1.RetreatResponse
-	55,  // 170: wayfarer.travel.v1.JourneyService.EndJourney:output_type -> wayfarer.travel.v1.EndJourneyResponse
-	57,  // 171: wayfarer.travel.v1.JourneyService.AbandonJourney:output_type -> wayfarer.travel.v1.AbandonJourneyResponse
-	145, // [145:172] is the sub-list for method output_type
-	118, // [118:145] is the sub-list for method input_type
-	118, // [118:118] is the sub-list for extension type_name
-	118, // [118:118] is the sub-list for extension extendee
-	0,   // [0:118] is the sub-list for field type_name
+	74,  // 54: wayfarer.travel.v1.JoinJourneyResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 55: wayfarer.travel.v1.JoinJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	75,  // 56: wayfarer.travel.v1.JoinJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	60,  // 57: wayfarer.travel.v1.AddMemberRequest.member:type_name -> wayfarer.travel.v1.Newcomer
+	74,  // 58: wayfarer.travel.v1.AddMemberResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 59: wayfarer.travel.v1.AddMemberResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	75,  // 60: wayfarer.travel.v1.AddMemberResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 61: wayfarer.travel.v1.AddMemberResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	74,  // 62: wayfarer.travel.v1.RemoveMemberResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 63: wayfarer.travel.v1.RemoveMemberResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	75,  // 64: wayfarer.travel.v1.RemoveMemberResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 65: wayfarer.travel.v1.RemoveMemberResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	74,  // 66: wayfarer.travel.v1.SellRemainsResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 67: wayfarer.travel.v1.SellRemainsResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	75,  // 68: wayfarer.travel.v1.SellRemainsResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 69: wayfarer.travel.v1.SellRemainsResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	74,  // 70: wayfarer.travel.v1.FreeFoodSlotsResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 71: wayfarer.travel.v1.FreeFoodSlotsResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	75,  // 72: wayfarer.travel.v1.FreeFoodSlotsResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 73: wayfarer.travel.v1.FreeFoodSlotsResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	63,  // 74: wayfarer.travel.v1.DistributeRequest.food_slots:type_name -> wayfarer.travel.v1.DistributeRequest.FoodSlotsEntry
+	74,  // 75: wayfarer.travel.v1.DistributeResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 76: wayfarer.travel.v1.DistributeResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	75,  // 77: wayfarer.travel.v1.DistributeResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 78: wayfarer.travel.v1.DistributeResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	74,  // 79: wayfarer.travel.v1.LootResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 80: wayfarer.travel.v1.LootResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	75,  // 81: wayfarer.travel.v1.LootResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 82: wayfarer.travel.v1.LootResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	74,  // 83: wayfarer.travel.v1.HarmResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 84: wayfarer.travel.v1.HarmResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	75,  // 85: wayfarer.travel.v1.HarmResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 86: wayfarer.travel.v1.HarmResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	61,  // 87: wayfarer.travel.v1.AdjustRequest.food:type_name -> wayfarer.travel.v1.Food
+	65,  // 88: wayfarer.travel.v1.AdjustRequest.light:type_name -> wayfarer.travel.v1.Light
+	76,  // 89: wayfarer.travel.v1.AdjustRequest.position:type_name -> wayfarer.travel.v1.Position
+	62,  // 90: wayfarer.travel.v1.AdjustRequest.members:type_name -> wayfarer.travel.v1.MemberAdjustment
+	74,  // 91: wayfarer.travel.v1.AdjustResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 92: wayfarer.travel.v1.AdjustResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	75,  // 93: wayfarer.travel.v1.AdjustResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 94: wayfarer.travel.v1.AdjustResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	74,  // 95: wayfarer.travel.v1.RestResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 96: wayfarer.travel.v1.RestResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	75,  // 97: wayfarer.travel.v1.RestResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 98: wayfarer.travel.v1.RestResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	74,  // 99: wayfarer.travel.v1.LongRestResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 100: wayfarer.travel.v1.LongRestResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	75,  // 101: wayfarer.travel.v1.LongRestResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 102: wayfarer.travel.v1.LongRestResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	74,  // 103: wayfarer.travel.v1.LightResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 104: wayfarer.travel.v1.LightResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	75,  // 105: wayfarer.travel.v1.LightResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 106: wayfarer.travel.v1.LightResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	74,  // 107: wayfarer.travel.v1.TakeTurnResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 108: wayfarer.travel.v1.TakeTurnResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	75,  // 109: wayfarer.travel.v1.TakeTurnResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 110: wayfarer.travel.v1.TakeTurnResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	74,  // 111: wayfarer.travel.v1.RetreatResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 112: wayfarer.travel.v1.RetreatResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	75,  // 113: wayfarer.travel.v1.RetreatResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 114: wayfarer.travel.v1.RetreatResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	74,  // 115: wayfarer.travel.v1.EndJourneyResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 116: wayfarer.travel.v1.EndJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	75,  // 117: wayfarer.travel.v1.EndJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	74,  // 118: wayfarer.travel.v1.AbandonJourneyResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 119: wayfarer.travel.v1.AbandonJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	75,  // 120: wayfarer.travel.v1.AbandonJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	4,   // 121: wayfarer.travel.v1.JourneyService.StartJourney:input_type -> wayfarer.travel.v1.StartJourneyRequest
+	6,   // 122: wayfarer.travel.v1.JourneyService.GetJourney:input_type -> wayfarer.travel.v1.GetJourneyRequest
+	8,   // 123: wayfarer.travel.v1.JourneyService.ListJourneys:input_type -> wayfarer.travel.v1.ListJourneysRequest
+	10,  // 124: wayfarer.travel.v1.JourneyService.WatchJourney:input_type -> wayfarer.travel.v1.WatchJourneyRequest
+	12,  // 125: wayfarer.travel.v1.JourneyService.Move:input_type -> wayfarer.travel.v1.MoveRequest
+	14,  // 126: wayfarer.travel.v1.JourneyService.Search:input_type -> wayfarer.travel.v1.SearchRequest
+	16,  // 127: wayfarer.travel.v1.JourneyService.Forage:input_type -> wayfarer.travel.v1.ForageRequest
+	18,  // 128: wayfarer.travel.v1.JourneyService.PrepareRemains:input_type -> wayfarer.travel.v1.PrepareRemainsRequest
+	20,  // 129: wayfarer.travel.v1.JourneyService.EnterLocation:input_type -> wayfarer.travel.v1.EnterLocationRequest
+	22,  // 130: wayfarer.travel.v1.JourneyService.LeaveLocation:input_type -> wayfarer.travel.v1.LeaveLocationRequest
+	24,  // 131: wayfarer.travel.v1.JourneyService.BuyFood:input_type -> wayfarer.travel.v1.BuyFoodRequest
+	26,  // 132: wayfarer.travel.v1.JourneyService.BuyGear:input_type -> wayfarer.travel.v1.BuyGearRequest
+	28,  // 133: wayfarer.travel.v1.JourneyService.JoinJourney:input_type -> wayfarer.travel.v1.JoinJourneyRequest
+	30,  // 134: wayfarer.travel.v1.JourneyService.AddMember:input_type -> wayfarer.travel.v1.AddMemberRequest
+	32,  // 135: wayfarer.travel.v1.JourneyService.RemoveMember:input_type -> wayfarer.travel.v1.RemoveMemberRequest
+	34,  // 136: wayfarer.travel.v1.JourneyService.SellRemains:input_type -> wayfarer.travel.v1.SellRemainsRequest
+	36,  // 137: wayfarer.travel.v1.JourneyService.FreeFoodSlots:input_type -> wayfarer.travel.v1.FreeFoodSlotsRequest
+	38,  // 138: wayfarer.travel.v1.JourneyService.Distribute:input_type -> wayfarer.travel.v1.DistributeRequest
+	40,  // 139: wayfarer.travel.v1.JourneyService.Loot:input_type -> wayfarer.travel.v1.LootRequest
+	42,  // 140: wayfarer.travel.v1.JourneyService.Harm:input_type -> wayfarer.travel.v1.HarmRequest
+	44,  // 141: wayfarer.travel.v1.JourneyService.Adjust:input_type -> wayfarer.travel.v1.AdjustRequest
+	46,  // 142: wayfarer.travel.v1.JourneyService.Rest:input_type -> wayfarer.travel.v1.RestRequest
+	48,  // 143: wayfarer.travel.v1.JourneyService.LongRest:input_type -> wayfarer.travel.v1.LongRestRequest
+	50,  // 144: wayfarer.travel.v1.JourneyService.Light:input_type -> wayfarer.travel.v1.LightRequest
+	52,  // 145: wayfarer.travel.v1.JourneyService.TakeTurn:input_type -> wayfarer.travel.v1.TakeTurnRequest
+	54,  // 146: wayfarer.travel.v1.JourneyService.Retreat:input_type -> wayfarer.travel.v1.RetreatRequest
+	56,  // 147: wayfarer.travel.v1.JourneyService.EndJourney:input_type -> wayfarer.travel.v1.EndJourneyRequest
+	58,  // 148: wayfarer.travel.v1.JourneyService.AbandonJourney:input_type -> wayfarer.travel.v1.AbandonJourneyRequest
+	5,   // 149: wayfarer.travel.v1.JourneyService.StartJourney:output_type -> wayfarer.travel.v1.StartJourneyResponse
+	7,   // 150: wayfarer.travel.v1.JourneyService.GetJourney:output_type -> wayfarer.travel.v1.GetJourneyResponse
+	9,   // 151: wayfarer.travel.v1.JourneyService.ListJourneys:output_type -> wayfarer.travel.v1.ListJourneysResponse
+	11,  // 152: wayfarer.travel.v1.JourneyService.WatchJourney:output_type -> wayfarer.travel.v1.WatchJourneyResponse
+	13,  // 153: wayfarer.travel.v1.JourneyService.Move:output_type -> wayfarer.travel.v1.MoveResponse
+	15,  // 154: wayfarer.travel.v1.JourneyService.Search:output_type -> wayfarer.travel.v1.SearchResponse
+	17,  // 155: wayfarer.travel.v1.JourneyService.Forage:output_type -> wayfarer.travel.v1.ForageResponse
+	19,  // 156: wayfarer.travel.v1.JourneyService.PrepareRemains:output_type -> wayfarer.travel.v1.PrepareRemainsResponse
+	21,  // 157: wayfarer.travel.v1.JourneyService.EnterLocation:output_type -> wayfarer.travel.v1.EnterLocationResponse
+	23,  // 158: wayfarer.travel.v1.JourneyService.LeaveLocation:output_type -> wayfarer.travel.v1.LeaveLocationResponse
+	25,  // 159: wayfarer.travel.v1.JourneyService.BuyFood:output_type -> wayfarer.travel.v1.BuyFoodResponse
+	27,  // 160: wayfarer.travel.v1.JourneyService.BuyGear:output_type -> wayfarer.travel.v1.BuyGearResponse
+	29,  // 161: wayfarer.travel.v1.JourneyService.JoinJourney:output_type -> wayfarer.travel.v1.JoinJourneyResponse
+	31,  // 162: wayfarer.travel.v1.JourneyService.AddMember:output_type -> wayfarer.travel.v1.AddMemberResponse
+	33,  // 163: wayfarer.travel.v1.JourneyService.RemoveMember:output_type -> wayfarer.travel.v1.RemoveMemberResponse
+	35,  // 164: wayfarer.travel.v1.JourneyService.SellRemains:output_type -> wayfarer.travel.v1.SellRemainsResponse
+	37,  // 165: wayfarer.travel.v1.JourneyService.FreeFoodSlots:output_type -> wayfarer.travel.v1.FreeFoodSlotsResponse
+	39,  // 166: wayfarer.travel.v1.JourneyService.Distribute:output_type -> wayfarer.travel.v1.DistributeResponse
+	41,  // 167: wayfarer.travel.v1.JourneyService.Loot:output_type -> wayfarer.travel.v1.LootResponse
+	43,  // 168: wayfarer.travel.v1.JourneyService.Harm:output_type -> wayfarer.travel.v1.HarmResponse
+	45,  // 169: wayfarer.travel.v1.JourneyService.Adjust:output_type -> wayfarer.travel.v1.AdjustResponse
+	47,  // 170: wayfarer.travel.v1.JourneyService.Rest:output_type -> wayfarer.travel.v1.RestResponse
+	49,  // 171: wayfarer.travel.v1.JourneyService.LongRest:output_type -> wayfarer.travel.v1.LongRestResponse
+	51,  // 172: wayfarer.travel.v1.JourneyService.Light:output_type -> wayfarer.travel.v1.LightResponse
+	53,  // 173: wayfarer.travel.v1.JourneyService.TakeTurn:output_type -> wayfarer.travel.v1.TakeTurnResponse
+	55,  // 174: wayfarer.travel.v1.JourneyService.Retreat:output_type -> wayfarer.travel.v1.RetreatResponse
+	57,  // 175: wayfarer.travel.v1.JourneyService.EndJourney:output_type -> wayfarer.travel.v1.EndJourneyResponse
+	59,  // 176: wayfarer.travel.v1.JourneyService.AbandonJourney:output_type -> wayfarer.travel.v1.AbandonJourneyResponse
+	149, // [149:177] is the sub-list for method output_type
+	121, // [121:149] is the sub-list for method input_type
+	121, // [121:121] is the sub-list for extension type_name
+	121, // [121:121] is the sub-list for extension extendee
+	0,   // [0:121] is the sub-list for field type_name
 }
 
 func init() { file_wayfarer_travel_v1_journey_proto_init() }
@@ -6156,16 +6331,16 @@ func file_wayfarer_travel_v1_journey_proto_init() {
 	file_wayfarer_travel_v1_journey_proto_msgTypes[1].OneofWrappers = []any{}
 	file_wayfarer_travel_v1_journey_proto_msgTypes[2].OneofWrappers = []any{}
 	file_wayfarer_travel_v1_journey_proto_msgTypes[3].OneofWrappers = []any{}
-	file_wayfarer_travel_v1_journey_proto_msgTypes[41].OneofWrappers = []any{}
-	file_wayfarer_travel_v1_journey_proto_msgTypes[57].OneofWrappers = []any{}
+	file_wayfarer_travel_v1_journey_proto_msgTypes[43].OneofWrappers = []any{}
 	file_wayfarer_travel_v1_journey_proto_msgTypes[59].OneofWrappers = []any{}
+	file_wayfarer_travel_v1_journey_proto_msgTypes[61].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wayfarer_travel_v1_journey_proto_rawDesc), len(file_wayfarer_travel_v1_journey_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   61,
+			NumMessages:   63,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

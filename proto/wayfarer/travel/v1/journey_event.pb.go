@@ -549,6 +549,8 @@ type JourneyEvent struct {
 	//	*JourneyEvent_Ending
 	//	*JourneyEvent_Ended
 	//	*JourneyEvent_VitalsReturned
+	//	*JourneyEvent_Joining
+	//	*JourneyEvent_Joined
 	//	*JourneyEvent_RoundBegun
 	//	*JourneyEvent_Moved
 	//	*JourneyEvent_UsageChecked
@@ -582,6 +584,7 @@ type JourneyEvent struct {
 	//	*JourneyEvent_RoomEntered
 	//	*JourneyEvent_TurnBegun
 	//	*JourneyEvent_Adjusted
+	//	*JourneyEvent_JoinRefused
 	Event         isJourneyEvent_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -682,6 +685,24 @@ func (x *JourneyEvent) GetVitalsReturned() *VitalsReturned {
 	if x != nil {
 		if x, ok := x.Event.(*JourneyEvent_VitalsReturned); ok {
 			return x.VitalsReturned
+		}
+	}
+	return nil
+}
+
+func (x *JourneyEvent) GetJoining() *JourneyJoining {
+	if x != nil {
+		if x, ok := x.Event.(*JourneyEvent_Joining); ok {
+			return x.Joining
+		}
+	}
+	return nil
+}
+
+func (x *JourneyEvent) GetJoined() *JourneyJoined {
+	if x != nil {
+		if x, ok := x.Event.(*JourneyEvent_Joined); ok {
+			return x.Joined
 		}
 	}
 	return nil
@@ -984,6 +1005,15 @@ func (x *JourneyEvent) GetAdjusted() *Adjusted {
 	return nil
 }
 
+func (x *JourneyEvent) GetJoinRefused() *JoinRefused {
+	if x != nil {
+		if x, ok := x.Event.(*JourneyEvent_JoinRefused); ok {
+			return x.JoinRefused
+		}
+	}
+	return nil
+}
+
 type isJourneyEvent_Event interface {
 	isJourneyEvent_Event()
 }
@@ -1019,8 +1049,18 @@ type JourneyEvent_Ended struct {
 }
 
 type JourneyEvent_VitalsReturned struct {
-	// The vitals of somebody who left on the way went back.
+	// The vitals of somebody who left on the way, or who could not join, went back.
 	VitalsReturned *VitalsReturned `protobuf:"bytes,7,opt,name=vitals_returned,json=vitalsReturned,proto3,oneof"`
+}
+
+type JourneyEvent_Joining struct {
+	// A character means to join on the way; its vitals are being borrowed.
+	Joining *JourneyJoining `protobuf:"bytes,8,opt,name=joining,proto3,oneof"`
+}
+
+type JourneyEvent_Joined struct {
+	// A character's vitals are borrowed; MemberJoined follows.
+	Joined *JourneyJoined `protobuf:"bytes,9,opt,name=joined,proto3,oneof"`
 }
 
 type JourneyEvent_RoundBegun struct {
@@ -1188,6 +1228,11 @@ type JourneyEvent_Adjusted struct {
 	Adjusted *Adjusted `protobuf:"bytes,42,opt,name=adjusted,proto3,oneof"`
 }
 
+type JourneyEvent_JoinRefused struct {
+	// A character could not join; its vitals go back.
+	JoinRefused *JoinRefused `protobuf:"bytes,43,opt,name=join_refused,json=joinRefused,proto3,oneof"`
+}
+
 func (*JourneyEvent_Preparing) isJourneyEvent_Event() {}
 
 func (*JourneyEvent_Started) isJourneyEvent_Event() {}
@@ -1201,6 +1246,10 @@ func (*JourneyEvent_Ending) isJourneyEvent_Event() {}
 func (*JourneyEvent_Ended) isJourneyEvent_Event() {}
 
 func (*JourneyEvent_VitalsReturned) isJourneyEvent_Event() {}
+
+func (*JourneyEvent_Joining) isJourneyEvent_Event() {}
+
+func (*JourneyEvent_Joined) isJourneyEvent_Event() {}
 
 func (*JourneyEvent_RoundBegun) isJourneyEvent_Event() {}
 
@@ -1267,6 +1316,8 @@ func (*JourneyEvent_RoomEntered) isJourneyEvent_Event() {}
 func (*JourneyEvent_TurnBegun) isJourneyEvent_Event() {}
 
 func (*JourneyEvent_Adjusted) isJourneyEvent_Event() {}
+
+func (*JourneyEvent_JoinRefused) isJourneyEvent_Event() {}
 
 // JourneyPreparing opens a journey: what it is to be and from whom it will borrow.
 type JourneyPreparing struct {
@@ -1961,7 +2012,172 @@ func (*JourneyEnded) Descriptor() ([]byte, []int) {
 	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{14}
 }
 
-// VitalsReturned tells that somebody who left on the way has their vitals back.
+// JourneyJoining names a character who means to join, the next lender.
+type JourneyJoining struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name of the character.
+	Character string `protobuf:"bytes,1,opt,name=character,proto3" json:"character,omitempty"`
+	// Their name in the company.
+	Label         string `protobuf:"bytes,2,opt,name=label,proto3" json:"label,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JourneyJoining) Reset() {
+	*x = JourneyJoining{}
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[15]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JourneyJoining) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JourneyJoining) ProtoMessage() {}
+
+func (x *JourneyJoining) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[15]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JourneyJoining.ProtoReflect.Descriptor instead.
+func (*JourneyJoining) Descriptor() ([]byte, []int) {
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{15}
+}
+
+func (x *JourneyJoining) GetCharacter() string {
+	if x != nil {
+		return x.Character
+	}
+	return ""
+}
+
+func (x *JourneyJoining) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+// JourneyJoined tells that a character's vitals are borrowed.
+type JourneyJoined struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Whose the character is.
+	Owner *Owner `protobuf:"bytes,1,opt,name=owner,proto3" json:"owner,omitempty"`
+	// True when it has no capacity of its own, but the ruleset's.
+	UsualCapacity bool `protobuf:"varint,2,opt,name=usual_capacity,json=usualCapacity,proto3" json:"usual_capacity,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JourneyJoined) Reset() {
+	*x = JourneyJoined{}
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JourneyJoined) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JourneyJoined) ProtoMessage() {}
+
+func (x *JourneyJoined) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JourneyJoined.ProtoReflect.Descriptor instead.
+func (*JourneyJoined) Descriptor() ([]byte, []int) {
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *JourneyJoined) GetOwner() *Owner {
+	if x != nil {
+		return x.Owner
+	}
+	return nil
+}
+
+func (x *JourneyJoined) GetUsualCapacity() bool {
+	if x != nil {
+		return x.UsualCapacity
+	}
+	return false
+}
+
+// JoinRefused tells why a character could not join.
+type JoinRefused struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name of the character.
+	Character string `protobuf:"bytes,1,opt,name=character,proto3" json:"character,omitempty"`
+	// The refusal.
+	Refusal       *StartRefusal `protobuf:"bytes,2,opt,name=refusal,proto3" json:"refusal,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *JoinRefused) Reset() {
+	*x = JoinRefused{}
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *JoinRefused) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*JoinRefused) ProtoMessage() {}
+
+func (x *JoinRefused) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use JoinRefused.ProtoReflect.Descriptor instead.
+func (*JoinRefused) Descriptor() ([]byte, []int) {
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *JoinRefused) GetCharacter() string {
+	if x != nil {
+		return x.Character
+	}
+	return ""
+}
+
+func (x *JoinRefused) GetRefusal() *StartRefusal {
+	if x != nil {
+		return x.Refusal
+	}
+	return nil
+}
+
+// VitalsReturned tells that somebody who left on the way, or who could not join, has their vitals back.
 type VitalsReturned struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Resource name of the character.
@@ -1972,7 +2188,7 @@ type VitalsReturned struct {
 
 func (x *VitalsReturned) Reset() {
 	*x = VitalsReturned{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[15]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1984,7 +2200,7 @@ func (x *VitalsReturned) String() string {
 func (*VitalsReturned) ProtoMessage() {}
 
 func (x *VitalsReturned) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[15]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1997,7 +2213,7 @@ func (x *VitalsReturned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VitalsReturned.ProtoReflect.Descriptor instead.
 func (*VitalsReturned) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{15}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *VitalsReturned) GetCharacter() string {
@@ -2020,7 +2236,7 @@ type RoundBegun struct {
 
 func (x *RoundBegun) Reset() {
 	*x = RoundBegun{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[16]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2032,7 +2248,7 @@ func (x *RoundBegun) String() string {
 func (*RoundBegun) ProtoMessage() {}
 
 func (x *RoundBegun) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[16]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2045,7 +2261,7 @@ func (x *RoundBegun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoundBegun.ProtoReflect.Descriptor instead.
 func (*RoundBegun) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{16}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RoundBegun) GetActivity() string {
@@ -2077,7 +2293,7 @@ type Moved struct {
 
 func (x *Moved) Reset() {
 	*x = Moved{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[17]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2089,7 +2305,7 @@ func (x *Moved) String() string {
 func (*Moved) ProtoMessage() {}
 
 func (x *Moved) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[17]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2102,7 +2318,7 @@ func (x *Moved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Moved.ProtoReflect.Descriptor instead.
 func (*Moved) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{17}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *Moved) GetTo() *Hex {
@@ -2137,7 +2353,7 @@ type UsageChecked struct {
 
 func (x *UsageChecked) Reset() {
 	*x = UsageChecked{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[18]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2149,7 +2365,7 @@ func (x *UsageChecked) String() string {
 func (*UsageChecked) ProtoMessage() {}
 
 func (x *UsageChecked) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[18]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2162,7 +2378,7 @@ func (x *UsageChecked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UsageChecked.ProtoReflect.Descriptor instead.
 func (*UsageChecked) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{18}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *UsageChecked) GetUsage() *UsageCheck {
@@ -2185,7 +2401,7 @@ type FoodChanged struct {
 
 func (x *FoodChanged) Reset() {
 	*x = FoodChanged{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[19]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2197,7 +2413,7 @@ func (x *FoodChanged) String() string {
 func (*FoodChanged) ProtoMessage() {}
 
 func (x *FoodChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[19]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2210,7 +2426,7 @@ func (x *FoodChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FoodChanged.ProtoReflect.Descriptor instead.
 func (*FoodChanged) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{19}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *FoodChanged) GetFood() []int32 {
@@ -2238,7 +2454,7 @@ type Hungered struct {
 
 func (x *Hungered) Reset() {
 	*x = Hungered{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[20]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2250,7 +2466,7 @@ func (x *Hungered) String() string {
 func (*Hungered) ProtoMessage() {}
 
 func (x *Hungered) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[20]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2263,7 +2479,7 @@ func (x *Hungered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Hungered.ProtoReflect.Descriptor instead.
 func (*Hungered) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{20}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *Hungered) GetRounds() int32 {
@@ -2282,7 +2498,7 @@ type HungerEnded struct {
 
 func (x *HungerEnded) Reset() {
 	*x = HungerEnded{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[21]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2294,7 +2510,7 @@ func (x *HungerEnded) String() string {
 func (*HungerEnded) ProtoMessage() {}
 
 func (x *HungerEnded) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[21]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2307,7 +2523,7 @@ func (x *HungerEnded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use HungerEnded.ProtoReflect.Descriptor instead.
 func (*HungerEnded) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{21}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{24}
 }
 
 // MembersChanged gives members as they are now.
@@ -2321,7 +2537,7 @@ type MembersChanged struct {
 
 func (x *MembersChanged) Reset() {
 	*x = MembersChanged{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[22]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2333,7 +2549,7 @@ func (x *MembersChanged) String() string {
 func (*MembersChanged) ProtoMessage() {}
 
 func (x *MembersChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[22]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2346,7 +2562,7 @@ func (x *MembersChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MembersChanged.ProtoReflect.Descriptor instead.
 func (*MembersChanged) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{22}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *MembersChanged) GetMembers() []*Member {
@@ -2367,7 +2583,7 @@ type MemberDied struct {
 
 func (x *MemberDied) Reset() {
 	*x = MemberDied{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[23]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2379,7 +2595,7 @@ func (x *MemberDied) String() string {
 func (*MemberDied) ProtoMessage() {}
 
 func (x *MemberDied) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[23]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2392,7 +2608,7 @@ func (x *MemberDied) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberDied.ProtoReflect.Descriptor instead.
 func (*MemberDied) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{23}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *MemberDied) GetName() string {
@@ -2413,7 +2629,7 @@ type LocationsFound struct {
 
 func (x *LocationsFound) Reset() {
 	*x = LocationsFound{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[24]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2425,7 +2641,7 @@ func (x *LocationsFound) String() string {
 func (*LocationsFound) ProtoMessage() {}
 
 func (x *LocationsFound) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[24]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2438,7 +2654,7 @@ func (x *LocationsFound) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LocationsFound.ProtoReflect.Descriptor instead.
 func (*LocationsFound) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{24}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *LocationsFound) GetLocations() []string {
@@ -2461,7 +2677,7 @@ type SearchRolled struct {
 
 func (x *SearchRolled) Reset() {
 	*x = SearchRolled{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[25]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2473,7 +2689,7 @@ func (x *SearchRolled) String() string {
 func (*SearchRolled) ProtoMessage() {}
 
 func (x *SearchRolled) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[25]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2486,7 +2702,7 @@ func (x *SearchRolled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SearchRolled.ProtoReflect.Descriptor instead.
 func (*SearchRolled) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{25}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *SearchRolled) GetFace() int32 {
@@ -2514,7 +2730,7 @@ type Foraged struct {
 
 func (x *Foraged) Reset() {
 	*x = Foraged{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[26]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2526,7 +2742,7 @@ func (x *Foraged) String() string {
 func (*Foraged) ProtoMessage() {}
 
 func (x *Foraged) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[26]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2539,7 +2755,7 @@ func (x *Foraged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Foraged.ProtoReflect.Descriptor instead.
 func (*Foraged) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{26}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *Foraged) GetResult() string {
@@ -2564,7 +2780,7 @@ type EncounterChecked struct {
 
 func (x *EncounterChecked) Reset() {
 	*x = EncounterChecked{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[27]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2576,7 +2792,7 @@ func (x *EncounterChecked) String() string {
 func (*EncounterChecked) ProtoMessage() {}
 
 func (x *EncounterChecked) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[27]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2589,7 +2805,7 @@ func (x *EncounterChecked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EncounterChecked.ProtoReflect.Descriptor instead.
 func (*EncounterChecked) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{27}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *EncounterChecked) GetFace() int32 {
@@ -2624,7 +2840,7 @@ type EncounterMet struct {
 
 func (x *EncounterMet) Reset() {
 	*x = EncounterMet{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[28]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2636,7 +2852,7 @@ func (x *EncounterMet) String() string {
 func (*EncounterMet) ProtoMessage() {}
 
 func (x *EncounterMet) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[28]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2649,7 +2865,7 @@ func (x *EncounterMet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use EncounterMet.ProtoReflect.Descriptor instead.
 func (*EncounterMet) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{28}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *EncounterMet) GetEncounter() *Encounter {
@@ -2670,7 +2886,7 @@ type LocationEntered struct {
 
 func (x *LocationEntered) Reset() {
 	*x = LocationEntered{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[29]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2682,7 +2898,7 @@ func (x *LocationEntered) String() string {
 func (*LocationEntered) ProtoMessage() {}
 
 func (x *LocationEntered) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[29]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2695,7 +2911,7 @@ func (x *LocationEntered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LocationEntered.ProtoReflect.Descriptor instead.
 func (*LocationEntered) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{29}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *LocationEntered) GetLocation() string {
@@ -2716,7 +2932,7 @@ type LocationLeft struct {
 
 func (x *LocationLeft) Reset() {
 	*x = LocationLeft{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[30]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2728,7 +2944,7 @@ func (x *LocationLeft) String() string {
 func (*LocationLeft) ProtoMessage() {}
 
 func (x *LocationLeft) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[30]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2741,7 +2957,7 @@ func (x *LocationLeft) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LocationLeft.ProtoReflect.Descriptor instead.
 func (*LocationLeft) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{30}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *LocationLeft) GetLocation() string {
@@ -2768,7 +2984,7 @@ type FoodBought struct {
 
 func (x *FoodBought) Reset() {
 	*x = FoodBought{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[31]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2780,7 +2996,7 @@ func (x *FoodBought) String() string {
 func (*FoodBought) ProtoMessage() {}
 
 func (x *FoodBought) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[31]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2793,7 +3009,7 @@ func (x *FoodBought) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FoodBought.ProtoReflect.Descriptor instead.
 func (*FoodBought) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{31}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *FoodBought) GetSteps() int32 {
@@ -2843,7 +3059,7 @@ type GearBought struct {
 
 func (x *GearBought) Reset() {
 	*x = GearBought{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[32]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2855,7 +3071,7 @@ func (x *GearBought) String() string {
 func (*GearBought) ProtoMessage() {}
 
 func (x *GearBought) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[32]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2868,7 +3084,7 @@ func (x *GearBought) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GearBought.ProtoReflect.Descriptor instead.
 func (*GearBought) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{32}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *GearBought) GetItem() string {
@@ -2919,7 +3135,7 @@ type Looted struct {
 
 func (x *Looted) Reset() {
 	*x = Looted{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[33]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2931,7 +3147,7 @@ func (x *Looted) String() string {
 func (*Looted) ProtoMessage() {}
 
 func (x *Looted) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[33]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2944,7 +3160,7 @@ func (x *Looted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Looted.ProtoReflect.Descriptor instead.
 func (*Looted) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{33}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *Looted) GetTaken() int32 {
@@ -2970,7 +3186,7 @@ type RemainsTaken struct {
 
 func (x *RemainsTaken) Reset() {
 	*x = RemainsTaken{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[34]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2982,7 +3198,7 @@ func (x *RemainsTaken) String() string {
 func (*RemainsTaken) ProtoMessage() {}
 
 func (x *RemainsTaken) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[34]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2995,7 +3211,7 @@ func (x *RemainsTaken) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemainsTaken.ProtoReflect.Descriptor instead.
 func (*RemainsTaken) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{34}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{37}
 }
 
 // RemainsPrepared tells the load that came of remains.
@@ -3011,7 +3227,7 @@ type RemainsPrepared struct {
 
 func (x *RemainsPrepared) Reset() {
 	*x = RemainsPrepared{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[35]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3023,7 +3239,7 @@ func (x *RemainsPrepared) String() string {
 func (*RemainsPrepared) ProtoMessage() {}
 
 func (x *RemainsPrepared) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[35]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3036,7 +3252,7 @@ func (x *RemainsPrepared) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemainsPrepared.ProtoReflect.Descriptor instead.
 func (*RemainsPrepared) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{35}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *RemainsPrepared) GetLoad() *Load {
@@ -3066,7 +3282,7 @@ type RemainsSold struct {
 
 func (x *RemainsSold) Reset() {
 	*x = RemainsSold{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[36]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3078,7 +3294,7 @@ func (x *RemainsSold) String() string {
 func (*RemainsSold) ProtoMessage() {}
 
 func (x *RemainsSold) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[36]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3091,7 +3307,7 @@ func (x *RemainsSold) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RemainsSold.ProtoReflect.Descriptor instead.
 func (*RemainsSold) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{36}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *RemainsSold) GetEarned() int32 {
@@ -3119,7 +3335,7 @@ type FoodSlotsFreed struct {
 
 func (x *FoodSlotsFreed) Reset() {
 	*x = FoodSlotsFreed{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[37]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3131,7 +3347,7 @@ func (x *FoodSlotsFreed) String() string {
 func (*FoodSlotsFreed) ProtoMessage() {}
 
 func (x *FoodSlotsFreed) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[37]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3144,7 +3360,7 @@ func (x *FoodSlotsFreed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FoodSlotsFreed.ProtoReflect.Descriptor instead.
 func (*FoodSlotsFreed) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{37}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *FoodSlotsFreed) GetFreed() int32 {
@@ -3163,7 +3379,7 @@ type FoodDistributed struct {
 
 func (x *FoodDistributed) Reset() {
 	*x = FoodDistributed{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[38]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3175,7 +3391,7 @@ func (x *FoodDistributed) String() string {
 func (*FoodDistributed) ProtoMessage() {}
 
 func (x *FoodDistributed) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[38]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3188,7 +3404,7 @@ func (x *FoodDistributed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FoodDistributed.ProtoReflect.Descriptor instead.
 func (*FoodDistributed) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{38}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{41}
 }
 
 // Harmed tells damage from outside these rules; MembersChanged follows.
@@ -3206,7 +3422,7 @@ type Harmed struct {
 
 func (x *Harmed) Reset() {
 	*x = Harmed{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[39]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3218,7 +3434,7 @@ func (x *Harmed) String() string {
 func (*Harmed) ProtoMessage() {}
 
 func (x *Harmed) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[39]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3231,7 +3447,7 @@ func (x *Harmed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Harmed.ProtoReflect.Descriptor instead.
 func (*Harmed) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{39}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *Harmed) GetName() string {
@@ -3266,7 +3482,7 @@ type Rested struct {
 
 func (x *Rested) Reset() {
 	*x = Rested{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[40]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3278,7 +3494,7 @@ func (x *Rested) String() string {
 func (*Rested) ProtoMessage() {}
 
 func (x *Rested) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[40]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3291,7 +3507,7 @@ func (x *Rested) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rested.ProtoReflect.Descriptor instead.
 func (*Rested) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{40}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *Rested) GetLong() bool {
@@ -3312,7 +3528,7 @@ type MemberJoined struct {
 
 func (x *MemberJoined) Reset() {
 	*x = MemberJoined{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[41]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3324,7 +3540,7 @@ func (x *MemberJoined) String() string {
 func (*MemberJoined) ProtoMessage() {}
 
 func (x *MemberJoined) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[41]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3337,7 +3553,7 @@ func (x *MemberJoined) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberJoined.ProtoReflect.Descriptor instead.
 func (*MemberJoined) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{41}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *MemberJoined) GetMember() *Member {
@@ -3358,7 +3574,7 @@ type MemberLeft struct {
 
 func (x *MemberLeft) Reset() {
 	*x = MemberLeft{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[42]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3370,7 +3586,7 @@ func (x *MemberLeft) String() string {
 func (*MemberLeft) ProtoMessage() {}
 
 func (x *MemberLeft) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[42]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3383,7 +3599,7 @@ func (x *MemberLeft) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberLeft.ProtoReflect.Descriptor instead.
 func (*MemberLeft) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{42}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *MemberLeft) GetName() string {
@@ -3404,7 +3620,7 @@ type CargoChanged struct {
 
 func (x *CargoChanged) Reset() {
 	*x = CargoChanged{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[43]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3416,7 +3632,7 @@ func (x *CargoChanged) String() string {
 func (*CargoChanged) ProtoMessage() {}
 
 func (x *CargoChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[43]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3429,7 +3645,7 @@ func (x *CargoChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CargoChanged.ProtoReflect.Descriptor instead.
 func (*CargoChanged) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{43}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *CargoChanged) GetCargo() []*Load {
@@ -3452,7 +3668,7 @@ type LightLit struct {
 
 func (x *LightLit) Reset() {
 	*x = LightLit{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[44]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3464,7 +3680,7 @@ func (x *LightLit) String() string {
 func (*LightLit) ProtoMessage() {}
 
 func (x *LightLit) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[44]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3477,7 +3693,7 @@ func (x *LightLit) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LightLit.ProtoReflect.Descriptor instead.
 func (*LightLit) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{44}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *LightLit) GetLight() *Light {
@@ -3515,7 +3731,7 @@ type LightChecked struct {
 
 func (x *LightChecked) Reset() {
 	*x = LightChecked{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[45]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3527,7 +3743,7 @@ func (x *LightChecked) String() string {
 func (*LightChecked) ProtoMessage() {}
 
 func (x *LightChecked) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[45]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3540,7 +3756,7 @@ func (x *LightChecked) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use LightChecked.ProtoReflect.Descriptor instead.
 func (*LightChecked) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{45}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *LightChecked) GetSides() int32 {
@@ -3598,7 +3814,7 @@ type RoomEntered struct {
 
 func (x *RoomEntered) Reset() {
 	*x = RoomEntered{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[46]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3610,7 +3826,7 @@ func (x *RoomEntered) String() string {
 func (*RoomEntered) ProtoMessage() {}
 
 func (x *RoomEntered) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[46]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3623,7 +3839,7 @@ func (x *RoomEntered) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RoomEntered.ProtoReflect.Descriptor instead.
 func (*RoomEntered) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{46}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *RoomEntered) GetRoom() string {
@@ -3653,7 +3869,7 @@ type TurnBegun struct {
 
 func (x *TurnBegun) Reset() {
 	*x = TurnBegun{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[47]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3665,7 +3881,7 @@ func (x *TurnBegun) String() string {
 func (*TurnBegun) ProtoMessage() {}
 
 func (x *TurnBegun) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[47]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3678,7 +3894,7 @@ func (x *TurnBegun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnBegun.ProtoReflect.Descriptor instead.
 func (*TurnBegun) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{47}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *TurnBegun) GetTrigger() string {
@@ -3710,7 +3926,7 @@ type Position struct {
 
 func (x *Position) Reset() {
 	*x = Position{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[48]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3722,7 +3938,7 @@ func (x *Position) String() string {
 func (*Position) ProtoMessage() {}
 
 func (x *Position) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[48]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3735,7 +3951,7 @@ func (x *Position) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Position.ProtoReflect.Descriptor instead.
 func (*Position) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{48}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *Position) GetHex() *Hex {
@@ -3783,7 +3999,7 @@ type Adjusted struct {
 
 func (x *Adjusted) Reset() {
 	*x = Adjusted{}
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[49]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3795,7 +4011,7 @@ func (x *Adjusted) String() string {
 func (*Adjusted) ProtoMessage() {}
 
 func (x *Adjusted) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[49]
+	mi := &file_wayfarer_travel_v1_journey_event_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3808,7 +4024,7 @@ func (x *Adjusted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Adjusted.ProtoReflect.Descriptor instead.
 func (*Adjusted) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{49}
+	return file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *Adjusted) GetReason() string {
@@ -3913,7 +4129,7 @@ const file_wayfarer_travel_v1_journey_event_proto_rawDesc = "" +
 	"\x04keep\x18\x03 \x01(\tR\x04keep\x12\x12\n" +
 	"\x04kept\x18\x04 \x01(\x05R\x04kept\x12!\n" +
 	"\fstepped_down\x18\x05 \x01(\bR\vsteppedDown\x12\x12\n" +
-	"\x04next\x18\x06 \x01(\x05R\x04next\"\xcb\x15\n" +
+	"\x04next\x18\x06 \x01(\x05R\x04next\"\x8e\x17\n" +
 	"\fJourneyEvent\x12D\n" +
 	"\tpreparing\x18\x01 \x01(\v2$.wayfarer.travel.v1.JourneyPreparingH\x00R\tpreparing\x12>\n" +
 	"\astarted\x18\x02 \x01(\v2\".wayfarer.travel.v1.JourneyStartedH\x00R\astarted\x12>\n" +
@@ -3921,7 +4137,9 @@ const file_wayfarer_travel_v1_journey_event_proto_rawDesc = "" +
 	"\x06undone\x18\x04 \x01(\v2!.wayfarer.travel.v1.JourneyUndoneH\x00R\x06undone\x12;\n" +
 	"\x06ending\x18\x05 \x01(\v2!.wayfarer.travel.v1.JourneyEndingH\x00R\x06ending\x128\n" +
 	"\x05ended\x18\x06 \x01(\v2 .wayfarer.travel.v1.JourneyEndedH\x00R\x05ended\x12M\n" +
-	"\x0fvitals_returned\x18\a \x01(\v2\".wayfarer.travel.v1.VitalsReturnedH\x00R\x0evitalsReturned\x12A\n" +
+	"\x0fvitals_returned\x18\a \x01(\v2\".wayfarer.travel.v1.VitalsReturnedH\x00R\x0evitalsReturned\x12>\n" +
+	"\ajoining\x18\b \x01(\v2\".wayfarer.travel.v1.JourneyJoiningH\x00R\ajoining\x12;\n" +
+	"\x06joined\x18\t \x01(\v2!.wayfarer.travel.v1.JourneyJoinedH\x00R\x06joined\x12A\n" +
 	"\vround_begun\x18\n" +
 	" \x01(\v2\x1e.wayfarer.travel.v1.RoundBegunH\x00R\n" +
 	"roundBegun\x121\n" +
@@ -3961,7 +4179,8 @@ const file_wayfarer_travel_v1_journey_event_proto_rawDesc = "" +
 	"\froom_entered\x18( \x01(\v2\x1f.wayfarer.travel.v1.RoomEnteredH\x00R\vroomEntered\x12>\n" +
 	"\n" +
 	"turn_begun\x18) \x01(\v2\x1d.wayfarer.travel.v1.TurnBegunH\x00R\tturnBegun\x12:\n" +
-	"\badjusted\x18* \x01(\v2\x1c.wayfarer.travel.v1.AdjustedH\x00R\badjustedB\a\n" +
+	"\badjusted\x18* \x01(\v2\x1c.wayfarer.travel.v1.AdjustedH\x00R\badjusted\x12D\n" +
+	"\fjoin_refused\x18+ \x01(\v2\x1f.wayfarer.travel.v1.JoinRefusedH\x00R\vjoinRefusedB\a\n" +
 	"\x05event\"\xd9\x02\n" +
 	"\x10JourneyPreparing\x12\x18\n" +
 	"\acompany\x18\x01 \x01(\tR\acompany\x12\x1e\n" +
@@ -4029,7 +4248,16 @@ const file_wayfarer_travel_v1_journey_event_proto_rawDesc = "" +
 	"\fVitalsResult\x12\x1c\n" +
 	"\tcharacter\x18\x01 \x01(\tR\tcharacter\x121\n" +
 	"\x06vitals\x18\x02 \x01(\v2\x19.wayfarer.party.v1.VitalsR\x06vitals\"\x0e\n" +
-	"\fJourneyEnded\".\n" +
+	"\fJourneyEnded\"D\n" +
+	"\x0eJourneyJoining\x12\x1c\n" +
+	"\tcharacter\x18\x01 \x01(\tR\tcharacter\x12\x14\n" +
+	"\x05label\x18\x02 \x01(\tR\x05label\"g\n" +
+	"\rJourneyJoined\x12/\n" +
+	"\x05owner\x18\x01 \x01(\v2\x19.wayfarer.travel.v1.OwnerR\x05owner\x12%\n" +
+	"\x0eusual_capacity\x18\x02 \x01(\bR\rusualCapacity\"g\n" +
+	"\vJoinRefused\x12\x1c\n" +
+	"\tcharacter\x18\x01 \x01(\tR\tcharacter\x12:\n" +
+	"\arefusal\x18\x02 \x01(\v2 .wayfarer.travel.v1.StartRefusalR\arefusal\".\n" +
 	"\x0eVitalsReturned\x12\x1c\n" +
 	"\tcharacter\x18\x01 \x01(\tR\tcharacter\">\n" +
 	"\n" +
@@ -4158,7 +4386,7 @@ func file_wayfarer_travel_v1_journey_event_proto_rawDescGZIP() []byte {
 	return file_wayfarer_travel_v1_journey_event_proto_rawDescData
 }
 
-var file_wayfarer_travel_v1_journey_event_proto_msgTypes = make([]protoimpl.MessageInfo, 51)
+var file_wayfarer_travel_v1_journey_event_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
 var file_wayfarer_travel_v1_journey_event_proto_goTypes = []any{
 	(*Member)(nil),           // 0: wayfarer.travel.v1.Member
 	(*Light)(nil),            // 1: wayfarer.travel.v1.Light
@@ -4175,47 +4403,50 @@ var file_wayfarer_travel_v1_journey_event_proto_goTypes = []any{
 	(*JourneyEnding)(nil),    // 12: wayfarer.travel.v1.JourneyEnding
 	(*VitalsResult)(nil),     // 13: wayfarer.travel.v1.VitalsResult
 	(*JourneyEnded)(nil),     // 14: wayfarer.travel.v1.JourneyEnded
-	(*VitalsReturned)(nil),   // 15: wayfarer.travel.v1.VitalsReturned
-	(*RoundBegun)(nil),       // 16: wayfarer.travel.v1.RoundBegun
-	(*Moved)(nil),            // 17: wayfarer.travel.v1.Moved
-	(*UsageChecked)(nil),     // 18: wayfarer.travel.v1.UsageChecked
-	(*FoodChanged)(nil),      // 19: wayfarer.travel.v1.FoodChanged
-	(*Hungered)(nil),         // 20: wayfarer.travel.v1.Hungered
-	(*HungerEnded)(nil),      // 21: wayfarer.travel.v1.HungerEnded
-	(*MembersChanged)(nil),   // 22: wayfarer.travel.v1.MembersChanged
-	(*MemberDied)(nil),       // 23: wayfarer.travel.v1.MemberDied
-	(*LocationsFound)(nil),   // 24: wayfarer.travel.v1.LocationsFound
-	(*SearchRolled)(nil),     // 25: wayfarer.travel.v1.SearchRolled
-	(*Foraged)(nil),          // 26: wayfarer.travel.v1.Foraged
-	(*EncounterChecked)(nil), // 27: wayfarer.travel.v1.EncounterChecked
-	(*EncounterMet)(nil),     // 28: wayfarer.travel.v1.EncounterMet
-	(*LocationEntered)(nil),  // 29: wayfarer.travel.v1.LocationEntered
-	(*LocationLeft)(nil),     // 30: wayfarer.travel.v1.LocationLeft
-	(*FoodBought)(nil),       // 31: wayfarer.travel.v1.FoodBought
-	(*GearBought)(nil),       // 32: wayfarer.travel.v1.GearBought
-	(*Looted)(nil),           // 33: wayfarer.travel.v1.Looted
-	(*RemainsTaken)(nil),     // 34: wayfarer.travel.v1.RemainsTaken
-	(*RemainsPrepared)(nil),  // 35: wayfarer.travel.v1.RemainsPrepared
-	(*RemainsSold)(nil),      // 36: wayfarer.travel.v1.RemainsSold
-	(*FoodSlotsFreed)(nil),   // 37: wayfarer.travel.v1.FoodSlotsFreed
-	(*FoodDistributed)(nil),  // 38: wayfarer.travel.v1.FoodDistributed
-	(*Harmed)(nil),           // 39: wayfarer.travel.v1.Harmed
-	(*Rested)(nil),           // 40: wayfarer.travel.v1.Rested
-	(*MemberJoined)(nil),     // 41: wayfarer.travel.v1.MemberJoined
-	(*MemberLeft)(nil),       // 42: wayfarer.travel.v1.MemberLeft
-	(*CargoChanged)(nil),     // 43: wayfarer.travel.v1.CargoChanged
-	(*LightLit)(nil),         // 44: wayfarer.travel.v1.LightLit
-	(*LightChecked)(nil),     // 45: wayfarer.travel.v1.LightChecked
-	(*RoomEntered)(nil),      // 46: wayfarer.travel.v1.RoomEntered
-	(*TurnBegun)(nil),        // 47: wayfarer.travel.v1.TurnBegun
-	(*Position)(nil),         // 48: wayfarer.travel.v1.Position
-	(*Adjusted)(nil),         // 49: wayfarer.travel.v1.Adjusted
-	nil,                      // 50: wayfarer.travel.v1.StartRefusal.MetadataEntry
-	(*Hex)(nil),              // 51: wayfarer.travel.v1.Hex
-	(*structpb.Struct)(nil),  // 52: google.protobuf.Struct
-	(*RegionDraft)(nil),      // 53: wayfarer.travel.v1.RegionDraft
-	(*v1.PackFacet)(nil),     // 54: wayfarer.party.v1.PackFacet
-	(*v1.Vitals)(nil),        // 55: wayfarer.party.v1.Vitals
+	(*JourneyJoining)(nil),   // 15: wayfarer.travel.v1.JourneyJoining
+	(*JourneyJoined)(nil),    // 16: wayfarer.travel.v1.JourneyJoined
+	(*JoinRefused)(nil),      // 17: wayfarer.travel.v1.JoinRefused
+	(*VitalsReturned)(nil),   // 18: wayfarer.travel.v1.VitalsReturned
+	(*RoundBegun)(nil),       // 19: wayfarer.travel.v1.RoundBegun
+	(*Moved)(nil),            // 20: wayfarer.travel.v1.Moved
+	(*UsageChecked)(nil),     // 21: wayfarer.travel.v1.UsageChecked
+	(*FoodChanged)(nil),      // 22: wayfarer.travel.v1.FoodChanged
+	(*Hungered)(nil),         // 23: wayfarer.travel.v1.Hungered
+	(*HungerEnded)(nil),      // 24: wayfarer.travel.v1.HungerEnded
+	(*MembersChanged)(nil),   // 25: wayfarer.travel.v1.MembersChanged
+	(*MemberDied)(nil),       // 26: wayfarer.travel.v1.MemberDied
+	(*LocationsFound)(nil),   // 27: wayfarer.travel.v1.LocationsFound
+	(*SearchRolled)(nil),     // 28: wayfarer.travel.v1.SearchRolled
+	(*Foraged)(nil),          // 29: wayfarer.travel.v1.Foraged
+	(*EncounterChecked)(nil), // 30: wayfarer.travel.v1.EncounterChecked
+	(*EncounterMet)(nil),     // 31: wayfarer.travel.v1.EncounterMet
+	(*LocationEntered)(nil),  // 32: wayfarer.travel.v1.LocationEntered
+	(*LocationLeft)(nil),     // 33: wayfarer.travel.v1.LocationLeft
+	(*FoodBought)(nil),       // 34: wayfarer.travel.v1.FoodBought
+	(*GearBought)(nil),       // 35: wayfarer.travel.v1.GearBought
+	(*Looted)(nil),           // 36: wayfarer.travel.v1.Looted
+	(*RemainsTaken)(nil),     // 37: wayfarer.travel.v1.RemainsTaken
+	(*RemainsPrepared)(nil),  // 38: wayfarer.travel.v1.RemainsPrepared
+	(*RemainsSold)(nil),      // 39: wayfarer.travel.v1.RemainsSold
+	(*FoodSlotsFreed)(nil),   // 40: wayfarer.travel.v1.FoodSlotsFreed
+	(*FoodDistributed)(nil),  // 41: wayfarer.travel.v1.FoodDistributed
+	(*Harmed)(nil),           // 42: wayfarer.travel.v1.Harmed
+	(*Rested)(nil),           // 43: wayfarer.travel.v1.Rested
+	(*MemberJoined)(nil),     // 44: wayfarer.travel.v1.MemberJoined
+	(*MemberLeft)(nil),       // 45: wayfarer.travel.v1.MemberLeft
+	(*CargoChanged)(nil),     // 46: wayfarer.travel.v1.CargoChanged
+	(*LightLit)(nil),         // 47: wayfarer.travel.v1.LightLit
+	(*LightChecked)(nil),     // 48: wayfarer.travel.v1.LightChecked
+	(*RoomEntered)(nil),      // 49: wayfarer.travel.v1.RoomEntered
+	(*TurnBegun)(nil),        // 50: wayfarer.travel.v1.TurnBegun
+	(*Position)(nil),         // 51: wayfarer.travel.v1.Position
+	(*Adjusted)(nil),         // 52: wayfarer.travel.v1.Adjusted
+	nil,                      // 53: wayfarer.travel.v1.StartRefusal.MetadataEntry
+	(*Hex)(nil),              // 54: wayfarer.travel.v1.Hex
+	(*structpb.Struct)(nil),  // 55: google.protobuf.Struct
+	(*RegionDraft)(nil),      // 56: wayfarer.travel.v1.RegionDraft
+	(*v1.PackFacet)(nil),     // 57: wayfarer.party.v1.PackFacet
+	(*v1.Vitals)(nil),        // 58: wayfarer.party.v1.Vitals
 }
 var file_wayfarer_travel_v1_journey_event_proto_depIdxs = []int32{
 	6,  // 0: wayfarer.travel.v1.JourneyEvent.preparing:type_name -> wayfarer.travel.v1.JourneyPreparing
@@ -4224,71 +4455,76 @@ var file_wayfarer_travel_v1_journey_event_proto_depIdxs = []int32{
 	11, // 3: wayfarer.travel.v1.JourneyEvent.undone:type_name -> wayfarer.travel.v1.JourneyUndone
 	12, // 4: wayfarer.travel.v1.JourneyEvent.ending:type_name -> wayfarer.travel.v1.JourneyEnding
 	14, // 5: wayfarer.travel.v1.JourneyEvent.ended:type_name -> wayfarer.travel.v1.JourneyEnded
-	15, // 6: wayfarer.travel.v1.JourneyEvent.vitals_returned:type_name -> wayfarer.travel.v1.VitalsReturned
-	16, // 7: wayfarer.travel.v1.JourneyEvent.round_begun:type_name -> wayfarer.travel.v1.RoundBegun
-	17, // 8: wayfarer.travel.v1.JourneyEvent.moved:type_name -> wayfarer.travel.v1.Moved
-	18, // 9: wayfarer.travel.v1.JourneyEvent.usage_checked:type_name -> wayfarer.travel.v1.UsageChecked
-	19, // 10: wayfarer.travel.v1.JourneyEvent.food_changed:type_name -> wayfarer.travel.v1.FoodChanged
-	20, // 11: wayfarer.travel.v1.JourneyEvent.hungered:type_name -> wayfarer.travel.v1.Hungered
-	21, // 12: wayfarer.travel.v1.JourneyEvent.hunger_ended:type_name -> wayfarer.travel.v1.HungerEnded
-	22, // 13: wayfarer.travel.v1.JourneyEvent.members_changed:type_name -> wayfarer.travel.v1.MembersChanged
-	23, // 14: wayfarer.travel.v1.JourneyEvent.member_died:type_name -> wayfarer.travel.v1.MemberDied
-	24, // 15: wayfarer.travel.v1.JourneyEvent.locations_found:type_name -> wayfarer.travel.v1.LocationsFound
-	25, // 16: wayfarer.travel.v1.JourneyEvent.search_rolled:type_name -> wayfarer.travel.v1.SearchRolled
-	26, // 17: wayfarer.travel.v1.JourneyEvent.foraged:type_name -> wayfarer.travel.v1.Foraged
-	27, // 18: wayfarer.travel.v1.JourneyEvent.encounter_checked:type_name -> wayfarer.travel.v1.EncounterChecked
-	28, // 19: wayfarer.travel.v1.JourneyEvent.encounter_met:type_name -> wayfarer.travel.v1.EncounterMet
-	29, // 20: wayfarer.travel.v1.JourneyEvent.location_entered:type_name -> wayfarer.travel.v1.LocationEntered
-	30, // 21: wayfarer.travel.v1.JourneyEvent.location_left:type_name -> wayfarer.travel.v1.LocationLeft
-	31, // 22: wayfarer.travel.v1.JourneyEvent.food_bought:type_name -> wayfarer.travel.v1.FoodBought
-	32, // 23: wayfarer.travel.v1.JourneyEvent.gear_bought:type_name -> wayfarer.travel.v1.GearBought
-	33, // 24: wayfarer.travel.v1.JourneyEvent.looted:type_name -> wayfarer.travel.v1.Looted
-	34, // 25: wayfarer.travel.v1.JourneyEvent.remains_taken:type_name -> wayfarer.travel.v1.RemainsTaken
-	35, // 26: wayfarer.travel.v1.JourneyEvent.remains_prepared:type_name -> wayfarer.travel.v1.RemainsPrepared
-	36, // 27: wayfarer.travel.v1.JourneyEvent.remains_sold:type_name -> wayfarer.travel.v1.RemainsSold
-	37, // 28: wayfarer.travel.v1.JourneyEvent.food_slots_freed:type_name -> wayfarer.travel.v1.FoodSlotsFreed
-	38, // 29: wayfarer.travel.v1.JourneyEvent.food_distributed:type_name -> wayfarer.travel.v1.FoodDistributed
-	39, // 30: wayfarer.travel.v1.JourneyEvent.harmed:type_name -> wayfarer.travel.v1.Harmed
-	40, // 31: wayfarer.travel.v1.JourneyEvent.rested:type_name -> wayfarer.travel.v1.Rested
-	41, // 32: wayfarer.travel.v1.JourneyEvent.member_joined:type_name -> wayfarer.travel.v1.MemberJoined
-	42, // 33: wayfarer.travel.v1.JourneyEvent.member_left:type_name -> wayfarer.travel.v1.MemberLeft
-	43, // 34: wayfarer.travel.v1.JourneyEvent.cargo_changed:type_name -> wayfarer.travel.v1.CargoChanged
-	44, // 35: wayfarer.travel.v1.JourneyEvent.light_lit:type_name -> wayfarer.travel.v1.LightLit
-	45, // 36: wayfarer.travel.v1.JourneyEvent.light_checked:type_name -> wayfarer.travel.v1.LightChecked
-	46, // 37: wayfarer.travel.v1.JourneyEvent.room_entered:type_name -> wayfarer.travel.v1.RoomEntered
-	47, // 38: wayfarer.travel.v1.JourneyEvent.turn_begun:type_name -> wayfarer.travel.v1.TurnBegun
-	49, // 39: wayfarer.travel.v1.JourneyEvent.adjusted:type_name -> wayfarer.travel.v1.Adjusted
-	51, // 40: wayfarer.travel.v1.JourneyPreparing.hex:type_name -> wayfarer.travel.v1.Hex
-	52, // 41: wayfarer.travel.v1.JourneyPreparing.params:type_name -> google.protobuf.Struct
-	52, // 42: wayfarer.travel.v1.JourneyStarted.ruleset:type_name -> google.protobuf.Struct
-	53, // 43: wayfarer.travel.v1.JourneyStarted.region:type_name -> wayfarer.travel.v1.RegionDraft
-	8,  // 44: wayfarer.travel.v1.JourneyStarted.owners:type_name -> wayfarer.travel.v1.Owner
-	51, // 45: wayfarer.travel.v1.JourneyStarted.hex:type_name -> wayfarer.travel.v1.Hex
-	0,  // 46: wayfarer.travel.v1.JourneyStarted.members:type_name -> wayfarer.travel.v1.Member
-	1,  // 47: wayfarer.travel.v1.JourneyStarted.light:type_name -> wayfarer.travel.v1.Light
-	2,  // 48: wayfarer.travel.v1.JourneyStarted.cargo:type_name -> wayfarer.travel.v1.Load
-	10, // 49: wayfarer.travel.v1.JourneyUndoing.refusal:type_name -> wayfarer.travel.v1.StartRefusal
-	50, // 50: wayfarer.travel.v1.StartRefusal.metadata:type_name -> wayfarer.travel.v1.StartRefusal.MetadataEntry
-	54, // 51: wayfarer.travel.v1.JourneyEnding.pack:type_name -> wayfarer.party.v1.PackFacet
-	13, // 52: wayfarer.travel.v1.JourneyEnding.vitals:type_name -> wayfarer.travel.v1.VitalsResult
-	55, // 53: wayfarer.travel.v1.VitalsResult.vitals:type_name -> wayfarer.party.v1.Vitals
-	51, // 54: wayfarer.travel.v1.Moved.to:type_name -> wayfarer.travel.v1.Hex
-	4,  // 55: wayfarer.travel.v1.UsageChecked.usage:type_name -> wayfarer.travel.v1.UsageCheck
-	0,  // 56: wayfarer.travel.v1.MembersChanged.members:type_name -> wayfarer.travel.v1.Member
-	3,  // 57: wayfarer.travel.v1.EncounterMet.encounter:type_name -> wayfarer.travel.v1.Encounter
-	2,  // 58: wayfarer.travel.v1.RemainsPrepared.load:type_name -> wayfarer.travel.v1.Load
-	0,  // 59: wayfarer.travel.v1.MemberJoined.member:type_name -> wayfarer.travel.v1.Member
-	2,  // 60: wayfarer.travel.v1.CargoChanged.cargo:type_name -> wayfarer.travel.v1.Load
-	1,  // 61: wayfarer.travel.v1.LightLit.light:type_name -> wayfarer.travel.v1.Light
-	1,  // 62: wayfarer.travel.v1.LightChecked.light:type_name -> wayfarer.travel.v1.Light
-	51, // 63: wayfarer.travel.v1.Position.hex:type_name -> wayfarer.travel.v1.Hex
-	1,  // 64: wayfarer.travel.v1.Adjusted.light:type_name -> wayfarer.travel.v1.Light
-	48, // 65: wayfarer.travel.v1.Adjusted.position:type_name -> wayfarer.travel.v1.Position
-	66, // [66:66] is the sub-list for method output_type
-	66, // [66:66] is the sub-list for method input_type
-	66, // [66:66] is the sub-list for extension type_name
-	66, // [66:66] is the sub-list for extension extendee
-	0,  // [0:66] is the sub-list for field type_name
+	18, // 6: wayfarer.travel.v1.JourneyEvent.vitals_returned:type_name -> wayfarer.travel.v1.VitalsReturned
+	15, // 7: wayfarer.travel.v1.JourneyEvent.joining:type_name -> wayfarer.travel.v1.JourneyJoining
+	16, // 8: wayfarer.travel.v1.JourneyEvent.joined:type_name -> wayfarer.travel.v1.JourneyJoined
+	19, // 9: wayfarer.travel.v1.JourneyEvent.round_begun:type_name -> wayfarer.travel.v1.RoundBegun
+	20, // 10: wayfarer.travel.v1.JourneyEvent.moved:type_name -> wayfarer.travel.v1.Moved
+	21, // 11: wayfarer.travel.v1.JourneyEvent.usage_checked:type_name -> wayfarer.travel.v1.UsageChecked
+	22, // 12: wayfarer.travel.v1.JourneyEvent.food_changed:type_name -> wayfarer.travel.v1.FoodChanged
+	23, // 13: wayfarer.travel.v1.JourneyEvent.hungered:type_name -> wayfarer.travel.v1.Hungered
+	24, // 14: wayfarer.travel.v1.JourneyEvent.hunger_ended:type_name -> wayfarer.travel.v1.HungerEnded
+	25, // 15: wayfarer.travel.v1.JourneyEvent.members_changed:type_name -> wayfarer.travel.v1.MembersChanged
+	26, // 16: wayfarer.travel.v1.JourneyEvent.member_died:type_name -> wayfarer.travel.v1.MemberDied
+	27, // 17: wayfarer.travel.v1.JourneyEvent.locations_found:type_name -> wayfarer.travel.v1.LocationsFound
+	28, // 18: wayfarer.travel.v1.JourneyEvent.search_rolled:type_name -> wayfarer.travel.v1.SearchRolled
+	29, // 19: wayfarer.travel.v1.JourneyEvent.foraged:type_name -> wayfarer.travel.v1.Foraged
+	30, // 20: wayfarer.travel.v1.JourneyEvent.encounter_checked:type_name -> wayfarer.travel.v1.EncounterChecked
+	31, // 21: wayfarer.travel.v1.JourneyEvent.encounter_met:type_name -> wayfarer.travel.v1.EncounterMet
+	32, // 22: wayfarer.travel.v1.JourneyEvent.location_entered:type_name -> wayfarer.travel.v1.LocationEntered
+	33, // 23: wayfarer.travel.v1.JourneyEvent.location_left:type_name -> wayfarer.travel.v1.LocationLeft
+	34, // 24: wayfarer.travel.v1.JourneyEvent.food_bought:type_name -> wayfarer.travel.v1.FoodBought
+	35, // 25: wayfarer.travel.v1.JourneyEvent.gear_bought:type_name -> wayfarer.travel.v1.GearBought
+	36, // 26: wayfarer.travel.v1.JourneyEvent.looted:type_name -> wayfarer.travel.v1.Looted
+	37, // 27: wayfarer.travel.v1.JourneyEvent.remains_taken:type_name -> wayfarer.travel.v1.RemainsTaken
+	38, // 28: wayfarer.travel.v1.JourneyEvent.remains_prepared:type_name -> wayfarer.travel.v1.RemainsPrepared
+	39, // 29: wayfarer.travel.v1.JourneyEvent.remains_sold:type_name -> wayfarer.travel.v1.RemainsSold
+	40, // 30: wayfarer.travel.v1.JourneyEvent.food_slots_freed:type_name -> wayfarer.travel.v1.FoodSlotsFreed
+	41, // 31: wayfarer.travel.v1.JourneyEvent.food_distributed:type_name -> wayfarer.travel.v1.FoodDistributed
+	42, // 32: wayfarer.travel.v1.JourneyEvent.harmed:type_name -> wayfarer.travel.v1.Harmed
+	43, // 33: wayfarer.travel.v1.JourneyEvent.rested:type_name -> wayfarer.travel.v1.Rested
+	44, // 34: wayfarer.travel.v1.JourneyEvent.member_joined:type_name -> wayfarer.travel.v1.MemberJoined
+	45, // 35: wayfarer.travel.v1.JourneyEvent.member_left:type_name -> wayfarer.travel.v1.MemberLeft
+	46, // 36: wayfarer.travel.v1.JourneyEvent.cargo_changed:type_name -> wayfarer.travel.v1.CargoChanged
+	47, // 37: wayfarer.travel.v1.JourneyEvent.light_lit:type_name -> wayfarer.travel.v1.LightLit
+	48, // 38: wayfarer.travel.v1.JourneyEvent.light_checked:type_name -> wayfarer.travel.v1.LightChecked
+	49, // 39: wayfarer.travel.v1.JourneyEvent.room_entered:type_name -> wayfarer.travel.v1.RoomEntered
+	50, // 40: wayfarer.travel.v1.JourneyEvent.turn_begun:type_name -> wayfarer.travel.v1.TurnBegun
+	52, // 41: wayfarer.travel.v1.JourneyEvent.adjusted:type_name -> wayfarer.travel.v1.Adjusted
+	17, // 42: wayfarer.travel.v1.JourneyEvent.join_refused:type_name -> wayfarer.travel.v1.JoinRefused
+	54, // 43: wayfarer.travel.v1.JourneyPreparing.hex:type_name -> wayfarer.travel.v1.Hex
+	55, // 44: wayfarer.travel.v1.JourneyPreparing.params:type_name -> google.protobuf.Struct
+	55, // 45: wayfarer.travel.v1.JourneyStarted.ruleset:type_name -> google.protobuf.Struct
+	56, // 46: wayfarer.travel.v1.JourneyStarted.region:type_name -> wayfarer.travel.v1.RegionDraft
+	8,  // 47: wayfarer.travel.v1.JourneyStarted.owners:type_name -> wayfarer.travel.v1.Owner
+	54, // 48: wayfarer.travel.v1.JourneyStarted.hex:type_name -> wayfarer.travel.v1.Hex
+	0,  // 49: wayfarer.travel.v1.JourneyStarted.members:type_name -> wayfarer.travel.v1.Member
+	1,  // 50: wayfarer.travel.v1.JourneyStarted.light:type_name -> wayfarer.travel.v1.Light
+	2,  // 51: wayfarer.travel.v1.JourneyStarted.cargo:type_name -> wayfarer.travel.v1.Load
+	10, // 52: wayfarer.travel.v1.JourneyUndoing.refusal:type_name -> wayfarer.travel.v1.StartRefusal
+	53, // 53: wayfarer.travel.v1.StartRefusal.metadata:type_name -> wayfarer.travel.v1.StartRefusal.MetadataEntry
+	57, // 54: wayfarer.travel.v1.JourneyEnding.pack:type_name -> wayfarer.party.v1.PackFacet
+	13, // 55: wayfarer.travel.v1.JourneyEnding.vitals:type_name -> wayfarer.travel.v1.VitalsResult
+	58, // 56: wayfarer.travel.v1.VitalsResult.vitals:type_name -> wayfarer.party.v1.Vitals
+	8,  // 57: wayfarer.travel.v1.JourneyJoined.owner:type_name -> wayfarer.travel.v1.Owner
+	10, // 58: wayfarer.travel.v1.JoinRefused.refusal:type_name -> wayfarer.travel.v1.StartRefusal
+	54, // 59: wayfarer.travel.v1.Moved.to:type_name -> wayfarer.travel.v1.Hex
+	4,  // 60: wayfarer.travel.v1.UsageChecked.usage:type_name -> wayfarer.travel.v1.UsageCheck
+	0,  // 61: wayfarer.travel.v1.MembersChanged.members:type_name -> wayfarer.travel.v1.Member
+	3,  // 62: wayfarer.travel.v1.EncounterMet.encounter:type_name -> wayfarer.travel.v1.Encounter
+	2,  // 63: wayfarer.travel.v1.RemainsPrepared.load:type_name -> wayfarer.travel.v1.Load
+	0,  // 64: wayfarer.travel.v1.MemberJoined.member:type_name -> wayfarer.travel.v1.Member
+	2,  // 65: wayfarer.travel.v1.CargoChanged.cargo:type_name -> wayfarer.travel.v1.Load
+	1,  // 66: wayfarer.travel.v1.LightLit.light:type_name -> wayfarer.travel.v1.Light
+	1,  // 67: wayfarer.travel.v1.LightChecked.light:type_name -> wayfarer.travel.v1.Light
+	54, // 68: wayfarer.travel.v1.Position.hex:type_name -> wayfarer.travel.v1.Hex
+	1,  // 69: wayfarer.travel.v1.Adjusted.light:type_name -> wayfarer.travel.v1.Light
+	51, // 70: wayfarer.travel.v1.Adjusted.position:type_name -> wayfarer.travel.v1.Position
+	71, // [71:71] is the sub-list for method output_type
+	71, // [71:71] is the sub-list for method input_type
+	71, // [71:71] is the sub-list for extension type_name
+	71, // [71:71] is the sub-list for extension extendee
+	0,  // [0:71] is the sub-list for field type_name
 }
 
 func init() { file_wayfarer_travel_v1_journey_event_proto_init() }
@@ -4306,6 +4542,8 @@ func file_wayfarer_travel_v1_journey_event_proto_init() {
 		(*JourneyEvent_Ending)(nil),
 		(*JourneyEvent_Ended)(nil),
 		(*JourneyEvent_VitalsReturned)(nil),
+		(*JourneyEvent_Joining)(nil),
+		(*JourneyEvent_Joined)(nil),
 		(*JourneyEvent_RoundBegun)(nil),
 		(*JourneyEvent_Moved)(nil),
 		(*JourneyEvent_UsageChecked)(nil),
@@ -4339,19 +4577,20 @@ func file_wayfarer_travel_v1_journey_event_proto_init() {
 		(*JourneyEvent_RoomEntered)(nil),
 		(*JourneyEvent_TurnBegun)(nil),
 		(*JourneyEvent_Adjusted)(nil),
+		(*JourneyEvent_JoinRefused)(nil),
 	}
 	file_wayfarer_travel_v1_journey_event_proto_msgTypes[6].OneofWrappers = []any{}
 	file_wayfarer_travel_v1_journey_event_proto_msgTypes[7].OneofWrappers = []any{}
-	file_wayfarer_travel_v1_journey_event_proto_msgTypes[45].OneofWrappers = []any{}
 	file_wayfarer_travel_v1_journey_event_proto_msgTypes[48].OneofWrappers = []any{}
-	file_wayfarer_travel_v1_journey_event_proto_msgTypes[49].OneofWrappers = []any{}
+	file_wayfarer_travel_v1_journey_event_proto_msgTypes[51].OneofWrappers = []any{}
+	file_wayfarer_travel_v1_journey_event_proto_msgTypes[52].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wayfarer_travel_v1_journey_event_proto_rawDesc), len(file_wayfarer_travel_v1_journey_event_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   51,
+			NumMessages:   54,
 			NumExtensions: 0,
 			NumServices:   0,
 		},

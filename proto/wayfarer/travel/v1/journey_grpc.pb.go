@@ -31,6 +31,7 @@ const (
 	JourneyService_LeaveLocation_FullMethodName  = "/wayfarer.travel.v1.JourneyService/LeaveLocation"
 	JourneyService_BuyFood_FullMethodName        = "/wayfarer.travel.v1.JourneyService/BuyFood"
 	JourneyService_BuyGear_FullMethodName        = "/wayfarer.travel.v1.JourneyService/BuyGear"
+	JourneyService_JoinJourney_FullMethodName    = "/wayfarer.travel.v1.JourneyService/JoinJourney"
 	JourneyService_AddMember_FullMethodName      = "/wayfarer.travel.v1.JourneyService/AddMember"
 	JourneyService_RemoveMember_FullMethodName   = "/wayfarer.travel.v1.JourneyService/RemoveMember"
 	JourneyService_SellRemains_FullMethodName    = "/wayfarer.travel.v1.JourneyService/SellRemains"
@@ -55,8 +56,8 @@ const (
 // JourneyService plays the travel of one company through one region, its sites included, by the Die Drop rules.
 //
 // Every mutation takes a request_id: sending it again, whenever and to whichever replica, gets the first answer.
-// Refusals are FAILED_PRECONDITION with an ErrorInfo whose reason is named at the method, or INVALID_ARGUMENT when a field of
-// the request is at fault, which is then named. Every play command may be refused with PARTY_DEAD (nobody lives),
+// Refusals are FAILED_PRECONDITION with an ErrorInfo whose reason is named at the method, and with the field of the request
+// that the present state does not allow, where there is one; INVALID_ARGUMENT when a field would be wrong in any state. Every play command may be refused with PARTY_DEAD (nobody lives),
 // NOT_TRAVELING (the journey has not begun or is over), NO_SUCH_MEMBER at character (who is named does not travel here),
 // BAD_DICE at reported_dice, and OWNED_BY_EXPEDITION (the journey is part of an expedition, which gives its commands).
 //
@@ -93,7 +94,12 @@ type JourneyServiceClient interface {
 	// BuyGear buys torches, oil, a lantern or a boat in a settlement (DDW-BUY-08 to -11).
 	// Refused: NOT_SETTLEMENT, NO_SUCH_MEMBER, ALREADY_OWNED, NO_GOLD, NO_ROOM.
 	BuyGear(ctx context.Context, in *BuyGearRequest, opts ...grpc.CallOption) (*BuyGearResponse, error)
-	// AddMember takes a hireling or guest along (DDW-PARTY-02 to -04); characters join a company at rest, not on the way.
+	// JoinJourney takes a character along (DDW-PARTY-02 to -04): borrows its vitals, then it is a member. By whoever may act for
+	// the character. The answer is the journey with it, or the refusal: then nothing of it is held any more. Fails with
+	// NOT_FOUND (the character). Refused: INSIDE_LOCATION, NAME_TAKEN, NO_ROOM, LEASED (somebody else holds the character),
+	// TRAVELS_ALREADY, HAS_LEFT (it was part of this journey before, and may join another).
+	JoinJourney(ctx context.Context, in *JoinJourneyRequest, opts ...grpc.CallOption) (*JoinJourneyResponse, error)
+	// AddMember takes a hireling or guest along (DDW-PARTY-02 to -04); characters join by JoinJourney.
 	// Refused: INSIDE_LOCATION, NAME_TAKEN, NO_ROOM.
 	AddMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*AddMemberResponse, error)
 	// RemoveMember lets somebody go (DDW-PARTY-05, -06); a character has its vitals back at once.
@@ -266,6 +272,16 @@ func (c *journeyServiceClient) BuyGear(ctx context.Context, in *BuyGearRequest, 
 	return out, nil
 }
 
+func (c *journeyServiceClient) JoinJourney(ctx context.Context, in *JoinJourneyRequest, opts ...grpc.CallOption) (*JoinJourneyResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(JoinJourneyResponse)
+	err := c.cc.Invoke(ctx, JourneyService_JoinJourney_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *journeyServiceClient) AddMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*AddMemberResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AddMemberResponse)
@@ -423,8 +439,8 @@ func (c *journeyServiceClient) AbandonJourney(ctx context.Context, in *AbandonJo
 // JourneyService plays the travel of one company through one region, its sites included, by the Die Drop rules.
 //
 // Every mutation takes a request_id: sending it again, whenever and to whichever replica, gets the first answer.
-// Refusals are FAILED_PRECONDITION with an ErrorInfo whose reason is named at the method, or INVALID_ARGUMENT when a field of
-// the request is at fault, which is then named. Every play command may be refused with PARTY_DEAD (nobody lives),
+// Refusals are FAILED_PRECONDITION with an ErrorInfo whose reason is named at the method, and with the field of the request
+// that the present state does not allow, where there is one; INVALID_ARGUMENT when a field would be wrong in any state. Every play command may be refused with PARTY_DEAD (nobody lives),
 // NOT_TRAVELING (the journey has not begun or is over), NO_SUCH_MEMBER at character (who is named does not travel here),
 // BAD_DICE at reported_dice, and OWNED_BY_EXPEDITION (the journey is part of an expedition, which gives its commands).
 //
@@ -461,7 +477,12 @@ type JourneyServiceServer interface {
 	// BuyGear buys torches, oil, a lantern or a boat in a settlement (DDW-BUY-08 to -11).
 	// Refused: NOT_SETTLEMENT, NO_SUCH_MEMBER, ALREADY_OWNED, NO_GOLD, NO_ROOM.
 	BuyGear(context.Context, *BuyGearRequest) (*BuyGearResponse, error)
-	// AddMember takes a hireling or guest along (DDW-PARTY-02 to -04); characters join a company at rest, not on the way.
+	// JoinJourney takes a character along (DDW-PARTY-02 to -04): borrows its vitals, then it is a member. By whoever may act for
+	// the character. The answer is the journey with it, or the refusal: then nothing of it is held any more. Fails with
+	// NOT_FOUND (the character). Refused: INSIDE_LOCATION, NAME_TAKEN, NO_ROOM, LEASED (somebody else holds the character),
+	// TRAVELS_ALREADY, HAS_LEFT (it was part of this journey before, and may join another).
+	JoinJourney(context.Context, *JoinJourneyRequest) (*JoinJourneyResponse, error)
+	// AddMember takes a hireling or guest along (DDW-PARTY-02 to -04); characters join by JoinJourney.
 	// Refused: INSIDE_LOCATION, NAME_TAKEN, NO_ROOM.
 	AddMember(context.Context, *AddMemberRequest) (*AddMemberResponse, error)
 	// RemoveMember lets somebody go (DDW-PARTY-05, -06); a character has its vitals back at once.
@@ -540,6 +561,9 @@ func (UnimplementedJourneyServiceServer) BuyFood(context.Context, *BuyFoodReques
 }
 func (UnimplementedJourneyServiceServer) BuyGear(context.Context, *BuyGearRequest) (*BuyGearResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method BuyGear not implemented")
+}
+func (UnimplementedJourneyServiceServer) JoinJourney(context.Context, *JoinJourneyRequest) (*JoinJourneyResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method JoinJourney not implemented")
 }
 func (UnimplementedJourneyServiceServer) AddMember(context.Context, *AddMemberRequest) (*AddMemberResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AddMember not implemented")
@@ -812,6 +836,24 @@ func _JourneyService_BuyGear_Handler(srv interface{}, ctx context.Context, dec f
 	}
 	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
 		return srv.(JourneyServiceServer).BuyGear(ctx, req.(*BuyGearRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _JourneyService_JoinJourney_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(JoinJourneyRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(JourneyServiceServer).JoinJourney(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: JourneyService_JoinJourney_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(JourneyServiceServer).JoinJourney(ctx, req.(*JoinJourneyRequest))
 	}
 	return interceptor(ctx, in, info, handler)
 }
@@ -1136,6 +1178,10 @@ var JourneyService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "BuyGear",
 			Handler:    _JourneyService_BuyGear_Handler,
+		},
+		{
+			MethodName: "JoinJourney",
+			Handler:    _JourneyService_JoinJourney_Handler,
 		},
 		{
 			MethodName: "AddMember",

@@ -72,7 +72,7 @@ func services(expeditions bool) []service {
 				}
 				return instance{register: s.Register, sweep: s.Sweep, close: s.Close}, nil
 			},
-			bind: []binding{travelv1.RegisterRegionServiceHandler, travelv1.RegisterJourneyServiceHandler},
+			bind: []binding{travelv1.RegisterRegionServiceHandler, travelv1.RegisterJourneyServiceHandler, travelv1.RegisterMissionServiceHandler},
 		},
 	}
 	if expeditions {

@@ -92,7 +92,7 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 			partyv1.RegisterCampaignServiceHandler, partyv1.RegisterCharacterServiceHandler, partyv1.RegisterCompanyServiceHandler,
 		}},
 		{Name: "dungeon", Register: []rest.Registration{dungeonv1.RegisterDungeonServiceHandler, dungeonv1.RegisterRunServiceHandler}},
-		{Name: "travel", Register: []rest.Registration{travelv1.RegisterRegionServiceHandler, travelv1.RegisterJourneyServiceHandler}},
+		{Name: "travel", Register: []rest.Registration{travelv1.RegisterRegionServiceHandler, travelv1.RegisterJourneyServiceHandler, travelv1.RegisterMissionServiceHandler}},
 		{Name: "expedition", Register: []rest.Registration{expeditionv1.RegisterExpeditionServiceHandler}},
 	}
 	for i, addr := range []string{s.DiceAddr, s.PartyAddr, s.DungeonAddr, s.TravelAddr, s.ExpeditionAddr} {

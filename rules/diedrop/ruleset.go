@@ -400,6 +400,9 @@ func (rs *Ruleset) stepUp(sides int) int {
 
 func (rs *Ruleset) smallest() int { return dieSides(rs.DieChain[len(rs.DieChain)-1]) }
 
+// MaxFoodDice returns how many usage dice food may have at once (DDW-SLOT-11).
+func (rs *Ruleset) MaxFoodDice() int { return rs.int("food.max_dice") }
+
 // IsUsageDie tells whether a die of that many sides is in the chain.
 func (rs *Ruleset) IsUsageDie(sides int) bool { return slices.Contains(rs.DieChain, dieName(sides)) }
 

@@ -26,10 +26,18 @@ func (s *Server) CreateCompany(ctx context.Context, req *partyv1.CreateCompanyRe
 		if err := cmd.Caller.RequirePlay(); err != nil {
 			return d, err
 		}
+		now, err := s.loadCampaign(ctx, cmd.Caller.Campaign)
+		if err != nil {
+			return d, err
+		}
+		d.Note = noteOf(now)
 		pack := req.GetPack()
 		if pack == nil {
 			pack = &partyv1.Pack{}
 		} else if err := gmField(cmd.Caller, "pack"); err != nil {
+			return d, err
+		}
+		if err := s.checkPack(now, pack); err != nil {
 			return d, err
 		}
 		travelers := make([]*partyv1.Traveler, len(req.GetTravelers()))
@@ -97,7 +105,7 @@ func (s *Server) WatchCompany(req *partyv1.WatchCompanyRequest, stream partyv1.C
 
 // AddTraveler implements CompanyService.
 func (s *Server) AddTraveler(ctx context.Context, req *partyv1.AddTravelerRequest) (*partyv1.AddTravelerResponse, error) {
-	ans, err := s.changeCompany(ctx, req, func(ctx context.Context, caller adapter.Caller, c company) ([]*partyv1.CompanyEvent, error) {
+	ans, err := s.changeCompany(ctx, req, func(ctx context.Context, caller adapter.Caller, _ journal.At[campaign], c company) ([]*partyv1.CompanyEvent, error) {
 		t, err := s.traveler(ctx, caller, "traveler", req.GetTraveler())
 		if err != nil {
 			return nil, err
@@ -115,7 +123,7 @@ func (s *Server) AddTraveler(ctx context.Context, req *partyv1.AddTravelerReques
 
 // RemoveTraveler implements CompanyService.
 func (s *Server) RemoveTraveler(ctx context.Context, req *partyv1.RemoveTravelerRequest) (*partyv1.RemoveTravelerResponse, error) {
-	ans, err := s.changeCompany(ctx, req, func(ctx context.Context, caller adapter.Caller, c company) ([]*partyv1.CompanyEvent, error) {
+	ans, err := s.changeCompany(ctx, req, func(ctx context.Context, caller adapter.Caller, _ journal.At[campaign], c company) ([]*partyv1.CompanyEvent, error) {
 		if err := s.requireOneOf(ctx, caller, c.Travelers); err != nil {
 			return nil, err
 		}
@@ -129,8 +137,11 @@ func (s *Server) RemoveTraveler(ctx context.Context, req *partyv1.RemoveTraveler
 
 // SetPack implements CompanyService.
 func (s *Server) SetPack(ctx context.Context, req *partyv1.SetPackRequest) (*partyv1.SetPackResponse, error) {
-	ans, err := s.changeCompany(ctx, req, func(_ context.Context, caller adapter.Caller, c company) ([]*partyv1.CompanyEvent, error) {
+	ans, err := s.changeCompany(ctx, req, func(_ context.Context, caller adapter.Caller, now journal.At[campaign], c company) ([]*partyv1.CompanyEvent, error) {
 		if err := caller.RequireGM(); err != nil {
+			return nil, err
+		}
+		if err := s.checkPack(now, req.GetPack()); err != nil {
 			return nil, err
 		}
 		return c.setPack(req.GetPack())
@@ -141,15 +152,33 @@ func (s *Server) SetPack(ctx context.Context, req *partyv1.SetPackRequest) (*par
 	return &partyv1.SetPackResponse{Record: ans.Record, Company: companyToProto(ans.State)}, nil
 }
 
-func (s *Server) changeCompany(ctx context.Context, req named, decide func(context.Context, adapter.Caller, company) ([]*partyv1.CompanyEvent, error)) (adapter.Answer[company, *partyv1.CompanyEvent], error) {
+// changeCompany commits a command to a company, which sees the campaign as it is now; the record notes as of which record.
+func (s *Server) changeCompany(ctx context.Context, req named, decide func(context.Context, adapter.Caller, journal.At[campaign], company) ([]*partyv1.CompanyEvent, error)) (adapter.Answer[company, *partyv1.CompanyEvent], error) {
 	cmd, err := s.command(ctx, req)
 	if err != nil {
 		return adapter.Answer[company, *partyv1.CompanyEvent]{}, err
 	}
 	return s.companies.Commit(ctx, cmd, func(ctx context.Context, at journal.At[company], _ *play.Dice) (d adapter.Decision[*partyv1.CompanyEvent], err error) {
-		d.Events, err = decide(ctx, cmd.Caller, at.State)
+		now, err := s.loadCampaign(ctx, cmd.Caller.Campaign)
+		if err != nil {
+			return d, err
+		}
+		d.Note = noteOf(now)
+		d.Events, err = decide(ctx, cmd.Caller, now, at.State)
 		return d, err
 	})
+}
+
+// checkPack refuses what a GM puts into a pack against the campaign's present rules. What a company has stays as it is.
+func (s *Server) checkPack(now journal.At[campaign], p *partyv1.Pack) error {
+	rules, err := s.dieDropRules(now)
+	if err != nil {
+		return err
+	}
+	if most := rules.MaxFoodDice(); len(p.GetFood()) > most { // DDW-SLOT-11
+		return fault.Invalid("pack.food", "a company has at most %d food dice", most)
+	}
+	return nil
 }
 
 // traveler completes and checks who is to join: a character of the campaign, which brings its own vitals, or a hireling.

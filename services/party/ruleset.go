@@ -15,6 +15,7 @@ import (
 
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
+	"github.com/wayfarer-rpg/wayfarer/rules/diedrop"
 	"github.com/wayfarer-rpg/wayfarer/rules/digger"
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
 	"github.com/wayfarer-rpg/wayfarer/rules/ruleset"
@@ -245,6 +246,21 @@ func (s *Server) diggerRules(at journal.At[campaign]) (*digger.Ruleset, error) {
 			return nil, err
 		}
 		return digger.ParseRuleset(document)
+	})
+}
+
+// dieDropRules returns the Die Drop rules of a campaign as it stands.
+func (s *Server) dieDropRules(at journal.At[campaign]) (*diedrop.Ruleset, error) {
+	set := at.State.Rulesets[ruleset.DieDrop]
+	if len(set.Values) == 0 {
+		return diedrop.Default(), nil
+	}
+	return s.dieDrop.get(rulesKey{at.Stream, set.Seq}, func() (*diedrop.Ruleset, error) {
+		document, _, err := s.effective(at, ruleset.DieDrop)
+		if err != nil {
+			return nil, err
+		}
+		return diedrop.Parse(document)
 	})
 }
 

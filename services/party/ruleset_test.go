@@ -15,6 +15,7 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/rules/diedrop"
 	"github.com/wayfarer-rpg/wayfarer/rules/digger"
 	"github.com/wayfarer-rpg/wayfarer/rules/ruleset"
+	"github.com/wayfarer-rpg/wayfarer/services/adapter"
 )
 
 // overrideOf is a request that sets parameters and clears others.
@@ -173,6 +174,9 @@ func TestOverridesAreRefused(t *testing.T) {
 	for _, p := range ruleset.Parameters("digger")[:201] {
 		many[p.Name] = p.Default
 	}
+	// One world serves all: none of these changes anything.
+	w := newWorld(t).begin()
+	before, rules := w.seqs(), w.ruleset("digger")
 	for name, tc := range map[string]struct {
 		who  string
 		req  *partyv1.OverrideRulesetRequest
@@ -215,8 +219,6 @@ func TestOverridesAreRefused(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t).begin()
-			before, rules := w.seqs(), w.ruleset("digger")
 			_, err := w.call(tc.who, tc.req)
 			tc.want.check(t, err)
 			if diff := cmp.Diff(before, w.seqs()); diff != "" {
@@ -285,6 +287,33 @@ func TestOverridesCount(t *testing.T) {
 		if got := w.doCharacter(brams, &partyv1.CreateCharacterRequest{Parent: camp, Title: "New"}); got.GetCp() != 100 || got.GetDp() != 20 {
 			t.Errorf("%d CP, %d DP", got.GetCp(), got.GetDp())
 		}
+	})
+	t.Run("for the food of a company, whose records say by which campaign record", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t).begin()
+		made := w.doCompany(gm, &partyv1.CreateCompanyRequest{
+			Parent: camp, CompanyId: "band", Title: "The Band", Travelers: []*partyv1.Traveler{{Character: ada}}, Pack: &partyv1.Pack{Food: []int32{8, 6}},
+		})
+		rs := w.override("die-drop", map[string]any{"food.max_dice": 1})
+		full := &partyv1.SetPackRequest{Name: made.GetName(), Pack: &partyv1.Pack{Food: []int32{8, 6}}}
+		_, err := w.call(gm, full)
+		refusal{code: codes.InvalidArgument, reason: "INVALID", field: "pack.food"}.check(t, err)
+		_, err = w.call(gm, &partyv1.CreateCompanyRequest{Parent: camp, Title: "Others", Travelers: []*partyv1.Traveler{{Character: bram}}, Pack: &partyv1.Pack{Food: []int32{8, 6}}})
+		refusal{code: codes.InvalidArgument, reason: "INVALID", field: "pack.food"}.check(t, err)
+		if got := do[*partyv1.GetCompanyResponse](w, adas, &partyv1.GetCompanyRequest{Name: made.GetName()}).GetCompany(); len(got.GetPack().GetFood()) != 2 {
+			t.Errorf("what the company has is %v now", got.GetPack())
+		}
+		w.doCompany(adas, &partyv1.AddTravelerRequest{Name: made.GetName(), Traveler: &partyv1.Traveler{Label: "porter"}})
+		recs, err := w.store.Read(t.Context(), made.GetName(), 0, 10)
+		if err != nil || len(recs) != 2 {
+			t.Fatalf("%d records, %v", len(recs), err)
+		}
+		if recs[0].Note == recs[1].Note || recs[1].Note != adapter.CampaignNote(int(rs.GetSeq())) {
+			t.Errorf("notes %q and %q, want the second for campaign record %d", recs[0].Note, recs[1].Note, rs.GetSeq())
+		}
+		w.override("die-drop", map[string]any{"food.max_dice": 3})
+		full.Pack.Food, full.RequestId = []int32{8, 6, 4}, ""
+		w.doCompany(gm, full)
 	})
 	t.Run("for the size of a party", func(t *testing.T) {
 		t.Parallel()

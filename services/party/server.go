@@ -13,6 +13,7 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/requestid"
+	"github.com/wayfarer-rpg/wayfarer/rules/diedrop"
 	"github.com/wayfarer-rpg/wayfarer/rules/digger"
 	"github.com/wayfarer-rpg/wayfarer/services/adapter"
 )
@@ -42,6 +43,7 @@ type Server struct {
 	companies  *adapter.Aggregate[company, *partyv1.CompanyEvent]
 	intents    *adapter.Aggregate[intent, *partyv1.IntentEvent]
 	digger     parsed[*digger.Ruleset]
+	dieDrop    parsed[*diedrop.Ruleset]
 }
 
 // New returns a server.

@@ -23,6 +23,8 @@ const (
 	runs       = "dungeon.v1.RunService/"
 	regions    = "travel.v1.RegionService/"
 	journeys   = "travel.v1.JourneyService/"
+
+	expeditions = "expedition.v1.ExpeditionService/"
 )
 
 // importDefinitions puts the small vale and the first shipped dungeon on the table; it returns the dungeon's name.
@@ -46,6 +48,8 @@ func (t *table) importDefinitions() string {
 type messed struct {
 	*table
 	run, road, inn string
+	// within are the expeditions of these by their names, if they have any.
+	within map[string]string
 	// stray is a character of another campaign, in which only dov has a role.
 	stray     string
 	staleEtag string
@@ -53,9 +57,12 @@ type messed struct {
 	wrongTool int
 }
 
-func newMessed(tb testing.TB) *messed {
+func newMessed(tb testing.TB, inExpeditions bool) *messed {
 	tb.Helper()
 	m := &messed{table: newTable(tb, "bad-input", "ada", "bram", "cleo", "dov", "eve")}
+	if inExpeditions {
+		m.within = map[string]string{}
+	}
 	dungeon := m.importDefinitions()
 	for _, p := range []string{"ada", "bram", "cleo", "dov"} {
 		m.player(p, p)
@@ -66,11 +73,18 @@ func newMessed(tb testing.TB) *messed {
 	m.party("delvers", "ada", "ada", "bram", "cleo", "dov")
 	m.party("crowd", "eve", "x1", "x2", "x3", "x4", "x5", "x6", "x7")
 
-	run := m.do("ada", runs+"StartRun", object{
-		"parent": m.campaign, "runId": "messed", "party": m.campaign + "/parties/delvers", "dungeon": dungeon, "character": m.character("ada"),
-	})
+	start := object{"runId": "messed", "party": m.campaign + "/parties/delvers", "dungeon": dungeon, "character": m.character("ada")}
+	var run object
+	if inExpeditions { // a run is begun at a location
+		way := m.journey("way", "cleo", object{"gold": 0, "food": []int{4}}, "cleo", "dov")
+		m.give("cleo", way, journeys+"EnterLocation", object{"character": m.character("cleo"), "location": "hamlet"})
+		run = m.give("ada", way, runs+"StartRun", start)
+		m.within[run.text("run.name")] = m.within[way]
+	} else {
+		run = m.do("ada", runs+"StartRun", start.with("parent", m.campaign))
+	}
 	m.run = run.text("run.name")
-	m.do("ada", runs+"Act", object{"name": m.run, "character": m.character("ada"), "action": object{"basic": run.text("run.challenge.ability")}})
+	m.give("ada", m.run, runs+"Act", object{"character": m.character("ada"), "action": object{"basic": run.text("run.challenge.ability")}})
 	m.wrongTool = 1 // of brute
 	if run.text("run.challenge.ability") == "brute" {
 		m.wrongTool = 2 // of wits
@@ -78,9 +92,9 @@ func newMessed(tb testing.TB) *messed {
 
 	m.road = m.journey("road", "ada", object{"gold": 60, "food": []int{12}}, "ada", "bram")
 	m.inn = m.journey("inn", "eve", object{"gold": 0, "food": []int{4}}, "x1", "x2")
-	m.do("eve", journeys+"EnterLocation", object{"name": m.inn, "character": m.character("x1"), "location": "hamlet"})
+	m.give("eve", m.inn, journeys+"EnterLocation", object{"character": m.character("x1"), "location": "hamlet"})
 	m.staleEtag = m.read("gm", m.road).text("etag")
-	m.do("ada", journeys+"FreeFoodSlots", object{"name": m.road, "character": m.character("ada"), "requestId": "used-before"})
+	m.give("ada", m.road, journeys+"FreeFoodSlots", object{"character": m.character("ada"), "requestId": "used-before"})
 	m.roadEtag = m.read("gm", m.road).text("etag")
 	if m.staleEtag == m.roadEtag {
 		tb.Fatal("the etag did not change with the state")
@@ -104,18 +118,74 @@ func (t *table) party(id, owner string, members ...string) {
 	}
 }
 
+// give gives a command to a run or journey: by itself, or in its expedition.
+func (m *messed) give(user, aggregate, method string, req object) object {
+	m.tb.Helper()
+	expedition := m.within[aggregate]
+	if expedition == "" {
+		return m.do(user, method, req.with("name", aggregate))
+	}
+	name, wrapped := inExecute(expedition, method, req)
+	answer, ok := m.do(user, expeditions+"Execute", wrapped).get(name).(map[string]any)
+	if !ok {
+		m.tb.Fatalf("Execute answers without %s", name)
+	}
+	return answer
+}
+
+// inExecute wraps a command for an expedition. It returns the command's name there, too.
+func inExecute(expedition, method string, req object) (name string, wrapped object) {
+	_, name, _ = strings.Cut(method, "/")
+	name = strings.ToLower(name[:1]) + name[1:]
+	inner := maps.Clone(req)
+	delete(inner, "requestId")
+	delete(inner, "name")
+	wrapped = object{"name": expedition, name: inner}
+	if id := req["requestId"]; id != nil {
+		wrapped["requestId"] = id
+	}
+	return name, wrapped
+}
+
 // journey sets a company out in the middle of the vale, with a pack that the GM packs.
 func (t *table) journey(id, user string, pack object, members ...string) string {
+	t.tb.Helper()
+	return t.do(user, journeys+"StartJourney", t.setOut(id, pack, members...).with("parent", t.campaign)).text("journey.name")
+}
+
+// setOut gathers a company and returns what its journey begins with.
+func (t *table) setOut(id string, pack object, members ...string) object {
 	t.tb.Helper()
 	travelers := []object{}
 	for _, c := range members {
 		travelers = append(travelers, object{"character": t.character(c)})
 	}
 	company := t.do("gm", companies+"CreateCompany", object{"parent": t.campaign, "companyId": id, "title": id, "travelers": travelers, "pack": pack})
-	return t.do(user, journeys+"StartJourney", object{
-		"parent": t.campaign, "journeyId": id, "company": company.text("name"), "region": t.campaign + "/regions/vale",
+	return object{
+		"journeyId": id, "company": company.text("name"), "region": t.campaign + "/regions/vale",
 		"hex": object{"q": 0, "r": 0}, "character": t.character(members[0]),
-	}).text("journey.name")
+	}
+}
+
+// journey is the table's, in an expedition if there are to be some.
+func (m *messed) journey(id, user string, pack object, members ...string) string {
+	m.tb.Helper()
+	if m.within == nil {
+		return m.table.journey(id, user, pack, members...)
+	}
+	expedition, journey := m.expedition(id, user, m.setOut(id, pack, members...))
+	m.within[journey] = expedition
+	return journey
+}
+
+// expedition begins an expedition with its journey and returns the names of both.
+func (t *table) expedition(id, user string, start object) (expedition, journey string) {
+	t.tb.Helper()
+	expedition = t.do(user, expeditions+"CreateExpedition", object{
+		"parent": t.campaign, "expeditionId": id, "title": id, "company": start.text("company"),
+	}).text("expedition.name")
+	_, wrapped := inExecute(expedition, journeys+"StartJourney", start)
+	return expedition, t.do(user, expeditions+"Execute", wrapped).text("startJourney.journey.name")
 }
 
 // badInput is a request that has to be refused.
@@ -129,8 +199,8 @@ type badInput struct {
 	code   codes.Code
 	reason string
 	field  string
-	// of is the aggregate whose journal must not change.
-	of string
+	// of is the aggregate whose journal must not change; also another one, if there is one.
+	of, also string
 	// grpcOwn tells that over gRPC the library refuses before any code of ours: with the code alone.
 	grpcOwn bool
 }
@@ -147,6 +217,8 @@ func (m *messed) badInputs() map[string]badInput {
 	refused := func(user, method string, req object, reason, of string) badInput {
 		return badInput{token: user, method: method, req: req, http: http.StatusBadRequest, code: codes.FailedPrecondition, reason: reason, of: of}
 	}
+	// at names the field that the present state does not allow.
+	at := func(field string, c badInput) badInput { c.field = field; return c }
 	invalid := func(user, method string, req object, reason, field, of string) badInput {
 		return badInput{token: user, method: method, req: req, http: http.StatusBadRequest, code: codes.InvalidArgument, reason: reason, field: field, of: of}
 	}
@@ -196,20 +268,20 @@ func (m *messed) badInputs() map[string]badInput {
 		"Cleanse without a drawback": invalid("eve", characters+"BuyTools", object{"name": c("novice"), "tools": []object{
 			{"id": "salts", "ability": "agility", "rating": "minor", "qualities": []string{"cleanse"}},
 		}}, "CLEANSE_NEEDS_DRAWBACK", "tools[0].qualities[0]", c("novice")),
-		"an eighth member":                             refused("eve", campaigns+"JoinParty", object{"name": crowd, "character": c("x8")}, "PARTY_FULL", m.campaign),
+		"an eighth member":                             at("name", refused("eve", campaigns+"JoinParty", object{"name": crowd, "character": c("x8")}, "PARTY_FULL", m.campaign)),
 		"a join after entering":                        refused("eve", campaigns+"JoinParty", object{"name": delvers, "character": c("x8")}, "RUN_BEGUN", m.campaign),
 		"a member promotes in a party at rest":         refused("eve", campaigns+"PromoteMember", object{"name": crowd, "character": c("x2"), "target": c("x3")}, "NOT_LEADER", m.campaign),
 		"a member promotes in a run":                   refused("bram", runs+"Promote", object{"name": m.run, "character": c("bram"), "target": c("bram")}, "NOT_LEADER", m.run),
 		"the leader leaves a party at rest":            refused("eve", campaigns+"LeaveParty", object{"name": crowd, "character": c("x1")}, "LEADER_WITH_MEMBERS", m.campaign),
 		"the leader leaves a run":                      refused("ada", runs+"Leave", object{"name": m.run, "character": c("ada")}, "LEADER_WITH_MEMBERS", m.run),
 		"somebody acts twice":                          refused("ada", runs+"Act", object{"name": m.run, "character": c("ada"), "action": basic}, "ALREADY_ACTED", m.run),
-		"somebody acts with the wrong tool":            refused("bram", runs+"Act", object{"name": m.run, "character": c("bram"), "action": object{"tool": m.wrongTool}}, "WRONG_ABILITY", m.run),
+		"somebody acts with the wrong tool":            at("action.tool", refused("bram", runs+"Act", object{"name": m.run, "character": c("bram"), "action": object{"tool": m.wrongTool}}, "WRONG_ABILITY", m.run)),
 		"a round completed before all have acted":      refused("ada", runs+"Complete", object{"name": m.run, "character": c("ada")}, "NOT_ALL_ACTED", m.run),
 		"a round completed by another than its drawer": refused("bram", runs+"Complete", object{"name": m.run, "character": c("bram")}, "NOT_DRAWER", m.run),
 		"a draw while a challenge is pending":          refused("bram", runs+"Draw", object{"name": m.run, "character": c("bram")}, "CHALLENGE_PENDING", m.run),
-		"a move to a hex that does not adjoin":         refused("ada", journeys+"Move", move("ada", object{"to": object{"q": 2, "r": 0}}), "NOT_ADJACENT", m.road),
+		"a move to a hex that does not adjoin":         at("to", refused("ada", journeys+"Move", move("ada", object{"to": object{"q": 2, "r": 0}}), "NOT_ADJACENT", m.road)),
 		"foraging inside a location":                   refused("eve", journeys+"Forage", object{"name": m.inn, "character": c("x1")}, "INSIDE_LOCATION", m.inn),
-		"buying without gold":                          refused("eve", journeys+"BuyFood", object{"name": m.inn, "character": c("x1"), "steps": 1}, "NO_GOLD", m.inn),
+		"buying without gold":                          at("steps", refused("eve", journeys+"BuyFood", object{"name": m.inn, "character": c("x1"), "steps": 1}, "NO_GOLD", m.inn)),
 		"too few dice reported":                        invalid("gm", journeys+"Move", rolled(3), "BAD_DICE", "reported_dice", m.road),
 		"too many dice reported":                       invalid("gm", journeys+"Move", rolled(slices.Repeat([]int{4}, 40)...), "BAD_DICE", "reported_dice", m.road),
 		"a die reported as 0":                          invalid("gm", journeys+"Move", rolled(0, 6, 6), "BAD_DICE", "reported_dice", m.road),
@@ -273,10 +345,69 @@ func refusal(tb testing.TB, call func() (object, error)) *failure {
 
 func TestBadInputIsRefusedAndChangesNothing(t *testing.T) {
 	t.Parallel()
-	m := newMessed(t)
+	m := newMessed(t, false)
+	m.refuses(m.badInputs(), m.campaign, m.run, m.road, m.inn, m.character("novice"))
+}
+
+// What a service refuses it refuses in an expedition in the same words, and neither journal changes.
+func TestBadInputInAnExpeditionIsRefusedAndChangesNothing(t *testing.T) {
+	t.Parallel()
+	m := newMessed(t, true)
+	cases, touched := map[string]badInput{}, []string{m.campaign, m.run, m.road, m.inn}
+	for name, c := range m.badInputs() {
+		expedition := m.within[c.of]
+		if expedition == "" || strings.Contains(c.method, "/List") {
+			continue
+		}
+		c.method, c.also = expeditions+"Execute", expedition
+		_, c.req = inExecute(expedition, m.badInputs()[name].method, c.req)
+		cases[name] = c
+	}
+	if len(cases) < 17 {
+		t.Errorf("only %d cases are given in an expedition", len(cases))
+	}
+	for _, e := range m.within {
+		touched = append(touched, e)
+	}
+	slices.Sort(touched)
+	touched = slices.Compact(touched)
+	road := m.within[m.road]
+	step := object{"character": m.character("ada"), "to": object{"q": 1, "r": 0}}
+	execute := func(command string, req object) object { return object{"name": road, command: req} }
+	invalid := badInput{token: "ada", method: expeditions + "Execute", http: http.StatusBadRequest, code: codes.InvalidArgument, reason: "INVALID", of: m.road, also: road}
+	for name, c := range map[string]struct {
+		token, reason, field string
+		http                 int
+		code                 codes.Code
+		req                  object
+	}{
+		"no token":                              {noToken, "TOKEN_MISSING", "", http.StatusUnauthorized, codes.Unauthenticated, execute("move", step)},
+		"a forged token":                        {wrongToken, "TOKEN_INVALID", "", http.StatusUnauthorized, codes.Unauthenticated, execute("move", step)},
+		"no command at all":                     {"ada", "INVALID", "command", http.StatusBadRequest, codes.InvalidArgument, object{"name": road}},
+		"a request id of the command's own":     {"ada", "INVALID", "move.request_id", http.StatusBadRequest, codes.InvalidArgument, execute("move", step.with("requestId", "mine"))},
+		"another journey than the expedition's": {"ada", "INVALID", "move.name", http.StatusBadRequest, codes.InvalidArgument, execute("move", step.with("name", m.inn))},
+		"a second journey":                      {"ada", "WRONG_PHASE", "", http.StatusBadRequest, codes.FailedPrecondition, execute("startJourney", object{"region": m.campaign + "/regions/vale", "character": m.character("ada")})},
+		"a run outdoors":                        {"ada", "WRONG_PHASE", "", http.StatusBadRequest, codes.FailedPrecondition, execute("startRun", object{"party": m.campaign + "/parties/crowd", "character": m.character("x1")})},
+		"a reason to override of a player's":    {"ada", "NOT_GM", "override_reason", http.StatusForbidden, codes.PermissionDenied, execute("move", step.with("overrideReason", "I want to"))},
+	} {
+		one := invalid
+		one.token, one.reason, one.field, one.http, one.code, one.req = c.token, c.reason, c.field, c.http, c.code, c.req
+		cases[name] = one
+	}
+	cases["a command past the expedition"] = badInput{
+		token: "ada", method: journeys + "Move", req: step.with("name", m.road), http: http.StatusBadRequest,
+		code: codes.FailedPrecondition, reason: "OWNED_BY_EXPEDITION", of: m.road, also: road,
+	}
+	m.refuses(cases, touched...)
+}
+
+// refuses gives each case through REST and gRPC and checks the refusal; what is touched has to stay as it is.
+func (m *messed) refuses(cases map[string]badInput, touched ...string) {
+	t := m.tb.(*testing.T) //nolint:forcetypeassert // the cases are subtests
+	t.Helper()
 	transports := both(t)
 	before := map[string]object{}
-	for _, name := range []string{m.campaign, m.run, m.road, m.inn, m.character("novice")} {
+	for _, name := range touched {
 		before[name] = m.read("gm", name)
 		if before[name].number("seq") == 0 {
 			t.Fatalf("%s shows no seq", name)
@@ -284,7 +415,7 @@ func TestBadInputIsRefusedAndChangesNothing(t *testing.T) {
 	}
 	// All at once: not one of them changes anything.
 	t.Run("cases", func(t *testing.T) {
-		for name, c := range m.badInputs() {
+		for name, c := range cases {
 			for kind, via := range transports {
 				t.Run(name+" through "+kind, func(t *testing.T) {
 					t.Parallel()
@@ -307,8 +438,13 @@ func TestBadInputIsRefusedAndChangesNothing(t *testing.T) {
 					if got.text == "" {
 						t.Error("refused without a word to people")
 					}
-					if after := m.read("gm", c.of); !reflect.DeepEqual(after, before[c.of]) {
-						t.Errorf("%s was at seq %d and is at %d:\n%v\n%v", c.of, before[c.of].number("seq"), after.number("seq"), before[c.of], after)
+					for _, of := range []string{c.of, c.also} {
+						if of == "" {
+							continue
+						}
+						if after := m.read("gm", of); !reflect.DeepEqual(after, before[of]) {
+							t.Errorf("%s was at seq %d and is at %d:\n%v\n%v", of, before[of].number("seq"), after.number("seq"), before[of], after)
+						}
 					}
 				})
 			}

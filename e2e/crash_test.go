@@ -30,6 +30,9 @@ import (
 // that can be killed, of the code under test, with the race detector if there is one.
 const serveVariable = "WAYFARER_E2E_SERVE"
 
+// temporalVariable names the temporaldev that the test's own program starts beside the suite; empty: no expeditions.
+const temporalVariable = "WAYFARER_E2E_TEMPORAL"
+
 // programVariable names a wayfarer-local, with what it starts beside it, to be killed in place of the test's own program:
 // a slower and larger machine, expeditions and all.
 const programVariable = "WAYFARER_E2E_PROGRAM"
@@ -39,10 +42,14 @@ var ports = []string{"HTTP", "DICE", "PARTY", "DUNGEON", "TRAVEL", "EXPEDITION",
 
 // serve runs the suite until its standard input ends, so that it never outlives the test.
 func serve(dir string) error {
-	s, err := suite.Start(context.Background(), suite.Config{
+	cfg := suite.Config{
 		HTTP: "127.0.0.1:0", Data: dir, Grace: 2 * time.Second,
 		Logger: slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
-	})
+	}
+	if program := os.Getenv(temporalVariable); program != "" {
+		cfg.Temporal = &suite.Temporal{Program: program, UIPort: -1}
+	}
+	s, err := suite.Start(context.Background(), cfg)
 	if err != nil {
 		return err
 	}
@@ -54,9 +61,11 @@ func serve(dir string) error {
 // machine is a process that serves the suite from a directory, killed and started again on it.
 type machine struct {
 	*table
-	dir  string
-	cmd  *exec.Cmd
-	life io.Closer
+	dir string
+	// expeditions tells that it has Temporal.
+	expeditions bool
+	cmd         *exec.Cmd
+	life        io.Closer
 }
 
 var address = regexp.MustCompile(`http://[0-9.:]+`)
@@ -64,19 +73,7 @@ var address = regexp.MustCompile(`http://[0-9.:]+`)
 // start starts the process, waits until it serves, and logs everybody in: what a token is worth ends with its issuer.
 func (m *machine) start() {
 	m.tb.Helper()
-	program, err := os.Executable()
-	if err != nil {
-		m.tb.Fatal(err)
-	}
-	env := []string{serveVariable + "=" + m.dir}
-	if local := os.Getenv(programVariable); local != "" {
-		program, env = local, []string{"WAYFARER_DATA_DIR=" + m.dir}
-		for _, p := range ports {
-			env = append(env, "WAYFARER_"+p+"_PORT=0")
-		}
-	}
-	m.cmd = exec.CommandContext(m.ctx, program)
-	m.cmd.Env = append(os.Environ(), env...)
+	m.cmd = m.command()
 	m.cmd.Stderr = os.Stderr
 	in, err := m.cmd.StdinPipe()
 	if err != nil {
@@ -104,6 +101,32 @@ func (m *machine) start() {
 	for _, user := range suite.Users {
 		m.tokens[user] = m.login(base, user)
 	}
+}
+
+// command is the process, not started yet.
+func (m *machine) command() *exec.Cmd {
+	m.tb.Helper()
+	program, err := os.Executable()
+	if err != nil {
+		m.tb.Fatal(err)
+	}
+	env := []string{serveVariable + "=" + m.dir}
+	if m.expeditions {
+		temporal, err := temporaldev()
+		if err != nil {
+			m.tb.Fatal(err)
+		}
+		env = append(env, temporalVariable+"="+temporal)
+	}
+	if local := os.Getenv(programVariable); local != "" {
+		program, env = local, []string{"WAYFARER_DATA_DIR=" + m.dir}
+		for _, p := range ports {
+			env = append(env, "WAYFARER_"+p+"_PORT=0")
+		}
+	}
+	cmd := exec.CommandContext(m.ctx, program)
+	cmd.Env = append(os.Environ(), env...)
+	return cmd
 }
 
 func (m *machine) login(base, user string) string {
@@ -158,6 +181,42 @@ func (m *machine) crash(when moment, user, method string, req object, aggregate 
 	} else if !isNotFound(err) {
 		m.tb.Fatalf("read %s: %v", aggregate, err)
 	}
+	first, watcher := m.strike(when, 0, user, method, req, aggregate, seq)
+	m.start()
+
+	answer := m.repeat(user, method, req)
+	if first.err == nil && !reflect.DeepEqual(first.answer, answer) {
+		m.tb.Fatalf("%s %s: the answer was\n%v\nand is, after the crash,\n%v", method, when, first.answer, answer)
+	}
+	if watcher != nil {
+		if watcher.err != nil {
+			m.tb.Fatalf("watch %s: %v", aggregate, watcher.err)
+		}
+		if got, want := answer["record"], watcher.answer["record"]; one && !reflect.DeepEqual(got, want) {
+			m.tb.Fatalf("%s: a watcher saw\n%v\nand the answer after the crash says\n%v", method, want, got)
+		}
+	}
+	if again := m.repeat(user, method, req); !reflect.DeepEqual(again, answer) {
+		m.tb.Fatalf("%s: the answer to the repetition was\n%v\nand is\n%v", method, answer, again)
+	}
+	if one {
+		if got := m.read("gm", aggregate).number("seq"); got != seq+1 || answer.number("record.seq") != seq+1 {
+			m.tb.Fatalf("%s went from seq %d to %d, and the answer says %d", aggregate, seq, got, answer.number("record.seq"))
+		}
+	}
+	return answer
+}
+
+// result is what came of a call.
+type result struct {
+	answer object
+	err    error
+}
+
+// strike gives a command and kills the process: at the moment, or the delay after it. It returns what the caller got, and
+// for afterSeen what a watcher of the aggregate, which is at seq, saw.
+func (m *machine) strike(when moment, delay time.Duration, user, method string, req object, aggregate string, seq int) (first, watcher *result) {
+	m.tb.Helper()
 	sent := make(chan struct{}, 1)
 	ctx, cancel := context.WithCancel(httptrace.WithClientTrace(m.ctx, &httptrace.ClientTrace{
 		WroteRequest: func(httptrace.WroteRequestInfo) {
@@ -168,10 +227,6 @@ func (m *machine) crash(when moment, user, method string, req object, aggregate 
 		},
 	}))
 	defer cancel()
-	type result struct {
-		answer object
-		err    error
-	}
 	answered, seen := make(chan result, 1), make(chan result, 1)
 	via, token := m.via, m.tokens[user]
 	if when == afterSeen {
@@ -198,7 +253,6 @@ func (m *machine) crash(when moment, user, method string, req object, aggregate 
 		answered <- result{answer, err}
 	}()
 
-	var first, watcher *result
 	switch when {
 	case afterAnswer:
 		r := <-answered
@@ -213,6 +267,9 @@ func (m *machine) crash(when moment, user, method string, req object, aggregate 
 		r := <-seen
 		watcher = &r
 	}
+	if delay > 0 {
+		<-time.After(delay)
+	}
 	m.kill()
 	if first == nil { // it may have come in the last moment
 		r := <-answered
@@ -223,29 +280,7 @@ func (m *machine) crash(when moment, user, method string, req object, aggregate 
 	if when == afterAnswer && first.err != nil || errors.As(first.err, &refused) && refused.code != codes.Unavailable && refused.code != codes.Internal {
 		m.tb.Fatalf("%s: %s %v: %v", user, method, req, first.err)
 	}
-	m.start()
-
-	answer := m.repeat(user, method, req)
-	if first.err == nil && !reflect.DeepEqual(first.answer, answer) {
-		m.tb.Fatalf("%s %s: the answer was\n%v\nand is, after the crash,\n%v", method, when, first.answer, answer)
-	}
-	if watcher != nil {
-		if watcher.err != nil {
-			m.tb.Fatalf("watch %s: %v", aggregate, watcher.err)
-		}
-		if got, want := answer["record"], watcher.answer["record"]; one && !reflect.DeepEqual(got, want) {
-			m.tb.Fatalf("%s: a watcher saw\n%v\nand the answer after the crash says\n%v", method, want, got)
-		}
-	}
-	if again := m.repeat(user, method, req); !reflect.DeepEqual(again, answer) {
-		m.tb.Fatalf("%s: the answer to the repetition was\n%v\nand is\n%v", method, answer, again)
-	}
-	if one {
-		if got := m.read("gm", aggregate).number("seq"); got != seq+1 || answer.number("record.seq") != seq+1 {
-			m.tb.Fatalf("%s went from seq %d to %d, and the answer says %d", aggregate, seq, got, answer.number("record.seq"))
-		}
-	}
-	return answer
+	return first, watcher
 }
 
 // repeat gives a command, again and again while the services find each other after a start.
@@ -269,7 +304,9 @@ func isNotFound(err error) bool {
 	return errors.As(err, &f) && f.code == codes.NotFound
 }
 
-var watchers = map[string]string{"runs": runs + "WatchRun", "journeys": journeys + "WatchJourney"}
+var watchers = map[string]string{
+	"runs": runs + "WatchRun", "journeys": journeys + "WatchJourney", "expeditions": expeditions + "WatchExpedition",
+}
 
 func kindOf(name string) string {
 	parts := strings.Split(name, "/")

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strconv"
 	"strings"
@@ -63,8 +64,14 @@ func withHouse(tests func() int) (code int) {
 		return code
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	temporal, err := temporaldev()
+	if err != nil {
+		fail(err)
+		return code
+	}
 	house, err = suite.Start(context.Background(), suite.Config{
 		HTTP: "127.0.0.1:0", Data: dir, Grace: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
+		Temporal: &suite.Temporal{Program: temporal, UIPort: -1},
 	})
 	if err != nil {
 		fail(err)
@@ -75,6 +82,18 @@ func withHouse(tests func() int) (code int) {
 		fail(fmt.Errorf("close the suite: %w", err))
 	}
 	return code
+}
+
+// temporaldev is the path of the Temporal server that is built beside the other programs.
+func temporaldev() (string, error) {
+	path, err := filepath.Abs(filepath.Join("..", "bin", "temporaldev"))
+	if err == nil {
+		_, err = os.Stat(path)
+	}
+	if err != nil {
+		return "", fmt.Errorf("no Temporal server, which `make temporaldev` builds: %w", err)
+	}
+	return path, nil
 }
 
 // object is a JSON object, as REST takes and answers it.
@@ -515,15 +534,16 @@ func (t *table) do(user, method string, req object) object {
 
 // getters read aggregates by the collection that they are in.
 var getters = map[string]string{
-	"campaigns":  "party.v1.CampaignService/GetCampaign",
-	"parties":    "party.v1.CampaignService/GetParty",
-	"characters": "party.v1.CharacterService/GetCharacter",
-	"companies":  "party.v1.CompanyService/GetCompany",
-	"dungeons":   "dungeon.v1.DungeonService/GetDungeon",
-	"runs":       "dungeon.v1.RunService/GetRun",
-	"regions":    "travel.v1.RegionService/GetRegion",
-	"journeys":   "travel.v1.JourneyService/GetJourney",
-	"streams":    "dice.v1.DiceService/GetStream",
+	"campaigns":   "party.v1.CampaignService/GetCampaign",
+	"parties":     "party.v1.CampaignService/GetParty",
+	"characters":  "party.v1.CharacterService/GetCharacter",
+	"companies":   "party.v1.CompanyService/GetCompany",
+	"dungeons":    "dungeon.v1.DungeonService/GetDungeon",
+	"runs":        "dungeon.v1.RunService/GetRun",
+	"regions":     "travel.v1.RegionService/GetRegion",
+	"journeys":    "travel.v1.JourneyService/GetJourney",
+	"streams":     "dice.v1.DiceService/GetStream",
+	"expeditions": "expedition.v1.ExpeditionService/GetExpedition",
 }
 
 func (t *table) read(user, name string) object {

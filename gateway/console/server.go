@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
@@ -259,10 +261,29 @@ func (c *call) change(cmd *command, a args) (proto.Message, error) {
 	setField(req, "request_id", protoreflect.ValueOfString(id))
 	res, err := c.send(req)
 	if err != nil {
-		return nil, err
+		return nil, c.forPeople(err)
 	}
 	return unwrap(res), nil
 }
+
+// forPeople returns a refusal whose message names characters and the rest as people do; its details stay as they are.
+func (c *call) forPeople(err error) error {
+	st, ok := status.FromError(err)
+	if !ok {
+		return err
+	}
+	p := st.Proto()
+	p.Message = resource.ReplaceAllStringFunc(p.GetMessage(), func(name string) string {
+		if strings.Contains(name, "/characters/") {
+			return c.called(name)
+		}
+		return idOf(name)
+	})
+	return status.FromProto(p).Err()
+}
+
+// resource finds resource names in messages.
+var resource = regexp.MustCompile(`campaigns/[a-z0-9-]+(?:/[a-zA-Z]+/[a-z0-9-]+)+`)
 
 // meaning makes the request that a line means now, addressed to the expedition if one owns what it is about.
 func (c *call) meaning(cmd *command, a args) (proto.Message, error) {

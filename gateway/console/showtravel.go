@@ -190,7 +190,7 @@ func journeyEvents(j *travelv1.Journey, r *travelv1.Region, events []*travelv1.J
 			for i, m := range e.Started.GetMembers() {
 				names[i] = m.GetName()
 			}
-			say("%s set out in %s. Food %s, gold %d.", upperFirst(join(names, "and")), hexText(e.Started.GetHex(), r), foodText(e.Started.GetFood()), e.Started.GetGold())
+			say("%s set out in %s. Food %s, gold %d.", join(names, "and"), hexText(e.Started.GetHex(), r), foodText(e.Started.GetFood()), e.Started.GetGold())
 		case *travelv1.JourneyEvent_Ending:
 			say("The journey is over; everybody has their own back.")
 		case *travelv1.JourneyEvent_RoundBegun:

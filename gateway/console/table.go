@@ -368,7 +368,7 @@ func (s arg) check(value span) (span, error) {
 		digits := strings.TrimPrefix(value.text, "#")
 		n, err := strconv.ParseInt(digits, 10, 64)
 		if err != nil || n < 0 || n > math.MaxInt32 || strings.HasPrefix(digits, "+") {
-			return value, refuse(reasonArgument, value.column, "a whole number from 0", "the %s %q is no number", s.name, value.text)
+			return value, refuse(reasonArgument, value.column, "a whole number from 0", "%q is no number", value.text)
 		}
 		return span{strconv.FormatInt(n, 10), value.column}, nil
 	}

@@ -50,7 +50,7 @@ func TestATravelDayByCommandsAlone(t *testing.T) {
 	tb.refused("ada", "+travel", "NO_JOURNEY")
 	tb.refused("ada", "+travel/move n", "NO_JOURNEY")
 	tb.refused("ada", "+travel/start walkers", "MISSING_ARGUMENT")
-	tb.has(tb.say("ada", "+travel/start walkers hex=Millfield"), "Ada, bram and Old Tom set out in Millfield, 0,0 (plains).", "Food d8, gold 200.")
+	tb.has(tb.say("ada", "+travel/start walkers hex=Millfield"), "ada, bram and Old Tom set out in Millfield, 0,0 (plains).", "Food d8, gold 200.")
 	tb.has(tb.say("bram", "+travel"), "The small vale: the journey is under way, round 0", "In Millfield, 0,0 (plains)", "Here: The Hamlet (settlement), The Old Pit (site)", "food d8, gold 200, light: dark", "ada", "hp 9/12, str 10/12", "Old Tom")
 
 	// In the hamlet.

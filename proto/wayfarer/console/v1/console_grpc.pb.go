@@ -38,7 +38,8 @@ type ConsoleServiceClient interface {
 	// exist), AMBIGUOUS (several fit). The metadata of the ErrorInfo then have "column", from 1, "expected", and
 	// "suggestions", the nearest ones, separated by "; ". Fails with PERMISSION_DENIED: NOT_YOUR_CHARACTER, NOT_GM; with
 	// FAILED_PRECONDITION: NOT_IN_PARTY, NO_RUN, NO_JOURNEY, NO_CHALLENGE (nothing is under way that the command is about);
-	// and as the method behind the command does, whose errors pass unchanged.
+	// and as the method behind the command does, whose errors pass unchanged but for resource names in their messages, which
+	// become names for people.
 	Execute(ctx context.Context, in *ExecuteRequest, opts ...grpc.CallOption) (*ExecuteResponse, error)
 }
 
@@ -74,7 +75,8 @@ type ConsoleServiceServer interface {
 	// exist), AMBIGUOUS (several fit). The metadata of the ErrorInfo then have "column", from 1, "expected", and
 	// "suggestions", the nearest ones, separated by "; ". Fails with PERMISSION_DENIED: NOT_YOUR_CHARACTER, NOT_GM; with
 	// FAILED_PRECONDITION: NOT_IN_PARTY, NO_RUN, NO_JOURNEY, NO_CHALLENGE (nothing is under way that the command is about);
-	// and as the method behind the command does, whose errors pass unchanged.
+	// and as the method behind the command does, whose errors pass unchanged but for resource names in their messages, which
+	// become names for people.
 	Execute(context.Context, *ExecuteRequest) (*ExecuteResponse, error)
 	mustEmbedUnimplementedConsoleServiceServer()
 }

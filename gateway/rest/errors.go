@@ -141,7 +141,11 @@ func streamError(ctx context.Context, err error) *status.Status {
 type failureKey struct{}
 
 // failure is the error that ended a stream, if one did. Only the handler's own goroutine touches it.
-type failure struct{ st *status.Status }
+type failure struct {
+	st *status.Status
+	// events tells that the stream is one of server-sent events.
+	events bool
+}
 
 // plainErrors makes the error of a stream that has sent nothing yet look like any other error: its code, headers and a
 // google.rpc.Status. grpc-gateway would wrap it as the last chunk of the stream.
@@ -151,7 +155,7 @@ func plainErrors(next http.Handler) http.Handler {
 			next.ServeHTTP(w, r)
 			return
 		}
-		failed := &failure{}
+		failed := &failure{events: r.Header.Get("Accept") == eventStream}
 		next.ServeHTTP(&plainWriter{ResponseWriter: w, failed: failed}, r.WithContext(context.WithValue(r.Context(), failureKey{}, failed)))
 	})
 }
@@ -168,7 +172,10 @@ func (p *plainWriter) Unwrap() http.ResponseWriter { return p.ResponseWriter }
 
 // WriteHeader implements http.ResponseWriter.
 func (p *plainWriter) WriteHeader(code int) {
-	if p.failed.st != nil && !p.written {
+	if p.written {
+		return // the stream has begun, its error comes as the last chunk
+	}
+	if p.failed.st != nil {
 		if begun(p.ResponseWriter) {
 			return // too late for a code; the error goes out as the last event
 		}

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -8,7 +9,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/protobuf/proto"
 )
 
 // isWatch tells whether a call asks for a stream.
@@ -32,6 +35,25 @@ func resume(next http.Handler) http.Handler {
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// beginStream sends the header of a stream as soon as the service has sent its own, with which it says that the caller may
+// watch: the first record may be long in coming. Every forwarded message passes here, the begin of a stream as none.
+func beginStream(ctx context.Context, w http.ResponseWriter, msg proto.Message) error {
+	stream, ok := ctx.Value(failureKey{}).(*failure)
+	if !ok || msg != nil {
+		return nil
+	}
+	if md, _ := runtime.ServerMetadataFromContext(ctx); len(md.HeaderMD) == 0 {
+		return nil // refused, or over already
+	}
+	w.Header().Set("Content-Type", ndjson)
+	if stream.events {
+		w.Header().Set("Content-Type", eventStream)
+	}
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(http.StatusOK)
+	return http.NewResponseController(w).Flush()
 }
 
 // keepAlive sends a comment into an event stream that has been idle for a while. The first one also sends the header, so

@@ -72,6 +72,7 @@ func New(ctx context.Context, cfg Config) (http.Handler, error) {
 		runtime.WithErrorHandler(writeError),
 		runtime.WithRoutingErrorHandler(routingError),
 		runtime.WithStreamErrorHandler(streamError),
+		runtime.WithForwardResponseOption(beginStream),
 		runtime.WithDisablePathLengthFallback(),
 		runtime.WithDisableHTTPMethodOverride(),
 	)

@@ -230,6 +230,24 @@ func TestAWatchInLines(t *testing.T) {
 	if got := seq(e, e.watch("alice", watched+"?from_seq=1").line()); got != 2 {
 		t.Errorf("after 1 comes %v", got)
 	}
+	// Whoever is up to date is connected before anything happens.
+	for accept, want := range map[string]string{"*/*": "application/x-ndjson", "text/event-stream": "text/event-stream"} {
+		calm := newGame(t, rest.Config{KeepAlive: time.Hour})
+		idle := calm.watch("alice", watched+"?from_seq=1", "Accept: "+accept)
+		if idle.code != 200 || idle.head.Get("Content-Type") != want || idle.head.Get("Cache-Control") != "no-store" {
+			t.Errorf("%s: %d %v", accept, idle.code, idle.head)
+		}
+		calm.chapter(2)
+		data := ""
+		if want == "text/event-stream" {
+			data = idle.event()["data"]
+		} else {
+			data = idle.line()
+		}
+		if got := seq(calm, data); got != 2 {
+			t.Errorf("%s: record %v", accept, got)
+		}
+	}
 	e.stop() // the server stops: the last line says so
 	var last struct{ Error json.RawMessage }
 	if err := json.Unmarshal([]byte(w.line()), &last); err != nil {
@@ -423,6 +441,21 @@ func TestAnErrorThatComesLate(t *testing.T) {
 	if check(t, ev["data"]); ev["event"] != "error" || ev["id"] != "" {
 		t.Errorf("got %v", ev)
 	}
+	w.end()
+
+	// Before the first record, but after the service has taken the watch on.
+	begun := &script{watch: func(out grpc.ServerStreamingServer[partyv1.WatchCampaignResponse]) error {
+		if err := out.SendHeader(nil); err != nil {
+			return err
+		}
+		return fail
+	}}
+	e = newEdge(t, rest.Config{}, begun.register)
+	w = e.watch("alice", watched)
+	if w.code != 200 {
+		t.Errorf("%d", w.code)
+	}
+	check(t, w.line())
 	w.end()
 
 	// Before the first event, but after a comment has sent the header.

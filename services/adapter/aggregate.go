@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/timestamppb"
@@ -234,6 +235,8 @@ func (a *Aggregate[S, E]) Watch(ctx context.Context, name string, from int, send
 	if a.ended(state) && from >= now.Seq {
 		return nil
 	}
+	// The header tells whoever waits for news that there may be some: it would come with the first record else.
+	_ = grpc.SendHeader(ctx, nil) // fails outside of a call, as in tests
 	for rec, err := range a.journal.Watch(ctx, name, min(from, now.Seq)+1) {
 		if err != nil {
 			return Fault(err)

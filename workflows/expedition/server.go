@@ -313,6 +313,7 @@ func (s *Server) WatchExpedition(req *expeditionv1.WatchExpeditionRequest, strea
 	if at.State.Phase == Concluded && from >= at.Seq {
 		return nil
 	}
+	_ = grpc.SendHeader(ctx, nil) // tells that the watch has begun, before there is a record
 	for rec, err := range s.log.Watch(ctx, req.GetName(), from+1) {
 		if err != nil {
 			return err

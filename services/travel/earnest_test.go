@@ -79,10 +79,17 @@ func must[R any](t *testing.T) func(R, error) R {
 	}
 }
 
-// A journey with the party and dice services in earnest: what is borrowed is theirs meanwhile, what comes back is what
-// they have at rest, and every face can be recomputed from the seed.
-func TestAJourneyInEarnest(t *testing.T) {
-	t.Parallel()
+// table is travel with the party and dice services in earnest, everything behind its public RPCs.
+type table struct {
+	*node
+	campaigns  partyv1.CampaignServiceClient
+	characters partyv1.CharacterServiceClient
+	companies  partyv1.CompanyServiceClient
+	rolls      dicev1.DiceServiceClient
+}
+
+func earnest(t *testing.T) *table {
+	t.Helper()
 	store := memory.New()
 	parties, err := party.New(party.Config{Store: store})
 	if err != nil {
@@ -111,9 +118,20 @@ func TestAJourneyInEarnest(t *testing.T) {
 	t.Cleanup(func() { _ = srv.Close() })
 	n := &node{world: newWorld(), t: t, srv: srv, conn: listen(t, srv.Register)}
 	n.store = store
+	return &table{
+		node: n, campaigns: partyv1.NewCampaignServiceClient(partyConn), characters: partyv1.NewCharacterServiceClient(partyConn),
+		companies: partyv1.NewCompanyServiceClient(partyConn), rolls: dicev1.NewDiceServiceClient(diceConn),
+	}
+}
 
+// A journey with the party and dice services in earnest: what is borrowed is theirs meanwhile, what comes back is what
+// they have at rest, and every face can be recomputed from the seed.
+func TestAJourneyInEarnest(t *testing.T) {
+	t.Parallel()
+	all := earnest(t)
+	n := all.node
 	gms, alice := as(t.Context(), gm), as(t.Context(), adas)
-	campaigns, characters, companies := partyv1.NewCampaignServiceClient(partyConn), partyv1.NewCharacterServiceClient(partyConn), partyv1.NewCompanyServiceClient(partyConn)
+	campaigns, characters, companies := all.campaigns, all.characters, all.companies
 	must[*partyv1.CreateCampaignResponse](t)(campaigns.CreateCampaign(gms, &partyv1.CreateCampaignRequest{
 		CampaignId: "c1", Title: "The Long Road", RequestId: "c", Members: []*partyv1.CampaignMember{
 			{Subject: adas, Role: typev1.Role_ROLE_PLAYER}, {Subject: brams, Role: typev1.Role_ROLE_PLAYER},
@@ -183,7 +201,7 @@ func TestAJourneyInEarnest(t *testing.T) {
 		t.Errorf("the dead at rest: %v", dead)
 	}
 
-	stream := must[*dicev1.GetStreamResponse](t)(dicev1.NewDiceServiceClient(diceConn).GetStream(t.Context(), &dicev1.GetStreamRequest{Name: end.GetJourney().GetStream()})).GetStream()
+	stream := must[*dicev1.GetStreamResponse](t)(all.rolls.GetStream(t.Context(), &dicev1.GetStreamRequest{Name: end.GetJourney().GetStream()})).GetStream()
 	if !stream.GetRevealed() || !cmp.Equal(stream.GetCommitment(), start.GetJourney().GetCommitment()) {
 		t.Fatalf("the stream: %v, committed to %x", stream, start.GetJourney().GetCommitment())
 	}

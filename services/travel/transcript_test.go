@@ -1,17 +1,17 @@
 package travel_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"os"
-	"reflect"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
-	"google.golang.org/protobuf/types/known/structpb"
+	"google.golang.org/protobuf/testing/protocmp"
 
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
 	travelv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1"
@@ -19,6 +19,7 @@ import (
 
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/rules/diedrop"
+	"github.com/wayfarer-rpg/wayfarer/rules/play/transcript"
 )
 
 // exampleDraft is the example map as the contract has it.
@@ -86,58 +87,13 @@ func paths(in []rawPath) []*travelv1.Path {
 	return out
 }
 
-type transcript struct {
-	ID       string
-	Params   map[string]any
-	Map      json.RawMessage
-	Party    transcriptParty
-	Actions  []action
-	Expected []map[string]any
-}
+func i32(n int) int32 { return int32(n) } //nolint:gosec // a test's numbers are small
 
-type transcriptParty struct {
-	Hex        *[2]int32
-	Inside     string
-	Food       []string
-	Members    []transcriptMember
-	Boat       bool
-	Lantern    bool
-	Gold       int32
-	Light      *struct{ Kind, Die string }
-	Discovered []string
-}
-
-type transcriptMember struct {
-	Name      string
-	HP        int32
-	HPMax     *int32 `json:"hp_max"`
-	STR       int32
-	STRMax    *int32 `json:"str_max"`
-	Capacity  *int32
-	Gear      int32
-	Fatigue   int32
-	Torches   int32
-	Oil       int32
-	FoodSlots int32 `json:"food_slots"`
-}
-
-type action struct {
-	Type      string
-	Dice      []int32
-	To        json.RawMessage
-	Via       string
-	Location  string
-	Count     int32
-	Value     int32
-	Carrier   string
-	Steps     int32
-	Item      string
-	Member    json.RawMessage
-	FoodSlots map[string]int32 `json:"food_slots"`
-	HP        int32
-	STR       int32
-	Kind      string
-	Trigger   string
+func optional(n *int) *int32 {
+	if n == nil {
+		return nil
+	}
+	return proto.Int32(i32(*n))
 }
 
 func sides(t *testing.T, die string) int32 {
@@ -146,100 +102,98 @@ func sides(t *testing.T, die string) int32 {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return int32(n) //nolint:gosec // a die
+	return i32(n)
 }
 
-func or(p *int32, otherwise int32) int32 {
-	if p != nil {
-		return *p
-	}
-	return otherwise
-}
-
-// company makes hirelings of the party of a transcript.
-func (p transcriptParty) company(t *testing.T, name string) *partyv1.Company {
+// gather makes a company of hirelings of the party of a transcript: a GM may give any pack.
+func gather(t *testing.T, p diedrop.TranscriptParty) *partyv1.CreateCompanyRequest {
 	t.Helper()
-	c := &partyv1.Company{Name: name, Pack: &partyv1.Pack{Gold: p.Gold, Boat: p.Boat, Lantern: p.Lantern}}
+	pack := &partyv1.Pack{Gold: i32(p.Gold), Boat: p.Boat, Lantern: p.Lantern, StarvingRounds: i32(p.StarvingRounds)}
 	for _, d := range p.Food {
-		c.Pack.Food = append(c.Pack.Food, sides(t, d))
+		pack.Food = append(pack.Food, sides(t, d))
 	}
 	if p.Light != nil {
-		c.Pack.Light = &partyv1.Light{Kind: p.Light.Kind, Sides: sides(t, p.Light.Die)}
+		pack.Light = &partyv1.Light{Kind: p.Light.Kind, Sides: sides(t, p.Light.Die)}
 	}
+	req := &partyv1.CreateCompanyRequest{Parent: camp, CompanyId: "band", Title: "The Band", Pack: pack, RequestId: "band"}
 	for _, m := range p.Members {
-		c.Travelers = append(c.Travelers, &partyv1.Traveler{
-			Label: m.Name, Torches: m.Torches, Oil: m.Oil, FoodSlots: m.FoodSlots,
+		most := func(p *int, now int) int32 {
+			if p != nil {
+				return i32(*p)
+			}
+			return i32(now)
+		}
+		req.Travelers = append(req.Travelers, &partyv1.Traveler{
+			Label: m.Name, Torches: i32(m.Torches), Oil: i32(m.Oil), FoodSlots: i32(m.FoodSlots),
 			Vitals: &partyv1.Vitals{
-				Hp: m.HP, HpMax: or(m.HPMax, m.HP), Str: m.STR, StrMax: or(m.STRMax, m.STR), Capacity: m.Capacity, Gear: m.Gear, Fatigue: m.Fatigue,
+				Hp: i32(m.HP), HpMax: most(m.HPMax, m.HP), Str: i32(m.STR), StrMax: most(m.STRMax, m.STR), Capacity: optional(m.Capacity),
+				Gear: i32(m.Gear), Fatigue: i32(m.Fatigue),
 			},
 		})
 	}
-	return c
+	return req
 }
 
-func decode[T any](t *testing.T, raw json.RawMessage) T {
-	t.Helper()
-	var v T
-	if err := json.Unmarshal(raw, &v); err != nil {
-		t.Fatalf("%s: %v", raw, err)
-	}
-	return v
-}
-
-// request makes the RPC of an action; nil for the actions that have none here.
-func (a action) request(t *testing.T, name string) proto.Message {
+// request makes the RPC of an action.
+func request(t *testing.T, a diedrop.Action) proto.Message {
 	t.Helper()
 	switch a.Type {
 	case "move":
-		return &travelv1.MoveRequest{Name: name, To: hexOf(decode[[2]int32](t, a.To)), Via: a.Via}
+		return &travelv1.MoveRequest{To: hex(i32(a.To.Q), i32(a.To.R)), Via: string(a.Via)}
 	case "search":
-		return &travelv1.SearchRequest{Name: name}
+		return &travelv1.SearchRequest{}
 	case "forage":
-		return &travelv1.ForageRequest{Name: name}
+		return &travelv1.ForageRequest{}
 	case "prepare_remains":
-		return &travelv1.PrepareRemainsRequest{Name: name, Count: a.Count, Value: a.Value, Carrier: a.Carrier}
+		return &travelv1.PrepareRemainsRequest{Count: i32(a.Count), Value: i32(a.Value), Carrier: a.Carrier}
 	case "enter":
-		return &travelv1.EnterLocationRequest{Name: name, Location: a.Location}
+		return &travelv1.EnterLocationRequest{Location: a.Location}
 	case "leave":
-		return &travelv1.LeaveLocationRequest{Name: name}
+		return &travelv1.LeaveLocationRequest{}
 	case "buy_food":
-		return &travelv1.BuyFoodRequest{Name: name, Steps: a.Steps}
+		return &travelv1.BuyFoodRequest{Steps: i32(a.Steps)}
 	case "buy_gear":
-		return &travelv1.BuyGearRequest{Name: name, Item: a.Item, Count: a.Count, Carrier: a.Carrier}
+		return &travelv1.BuyGearRequest{Item: a.Item, Count: i32(a.Count), Carrier: a.Carrier}
 	case "add_member":
-		m := decode[transcriptMember](t, a.Member)
-		return &travelv1.AddMemberRequest{Name: name, Member: &travelv1.Newcomer{
-			Name: m.Name, Hp: m.HP, HpMax: m.HPMax, Str: m.STR, StrMax: m.STRMax, Capacity: m.Capacity, Gear: m.Gear, Fatigue: m.Fatigue,
-			Torches: m.Torches, Oil: m.Oil,
+		m := a.Newcomer
+		return &travelv1.AddMemberRequest{Member: &travelv1.Newcomer{
+			Name: m.Name, Hp: i32(m.HP), HpMax: optional(m.HPMax), Str: i32(m.STR), StrMax: optional(m.STRMax), Capacity: optional(m.Capacity),
+			Gear: i32(m.Gear), Fatigue: i32(m.Fatigue), Torches: i32(m.Torches), Oil: i32(m.Oil),
 		}}
 	case "remove_member":
-		return &travelv1.RemoveMemberRequest{Name: name, Member: decode[string](t, a.Member)}
+		return &travelv1.RemoveMemberRequest{Member: a.Member}
 	case "sell_remains":
-		return &travelv1.SellRemainsRequest{Name: name}
+		return &travelv1.SellRemainsRequest{}
 	case "free_food_slots":
-		return &travelv1.FreeFoodSlotsRequest{Name: name}
+		return &travelv1.FreeFoodSlotsRequest{}
 	case "distribute":
-		return &travelv1.DistributeRequest{Name: name, FoodSlots: a.FoodSlots}
-	case "loot":
-		return &travelv1.LootRequest{Name: name}
-	case "harm":
-		return &travelv1.HarmRequest{Name: name, Member: decode[string](t, a.Member), Hp: a.HP, Str: a.STR}
-	case "rest":
-		return &travelv1.RestRequest{Name: name}
-	case "long_rest":
-		return &travelv1.LongRestRequest{Name: name}
-	case "light":
-		return &travelv1.LightRequest{Name: name, Kind: a.Kind}
-	case "dungeon_turn":
-		r := &travelv1.TakeTurnRequest{Name: name, Trigger: a.Trigger}
-		if len(a.To) > 0 {
-			r.To = decode[string](t, a.To)
+		slots := map[string]int32{}
+		for name, n := range a.FoodSlots {
+			slots[name] = i32(n)
 		}
-		return r
+		return &travelv1.DistributeRequest{FoodSlots: slots}
+	case "loot":
+		return &travelv1.LootRequest{}
+	case "harm":
+		return &travelv1.HarmRequest{Member: a.Member, Hp: i32(a.HP), Str: i32(a.STR)}
+	case "rest":
+		return &travelv1.RestRequest{}
+	case "long_rest":
+		return &travelv1.LongRestRequest{}
+	case "light":
+		return &travelv1.LightRequest{Kind: a.Kind}
+	case "dungeon_turn":
+		return &travelv1.TakeTurnRequest{Trigger: a.Trigger, To: a.Room}
 	case "retreat":
-		return &travelv1.RetreatRequest{Name: name}
-	case "roll_missions", "use_mission":
-		return nil
+		return &travelv1.RetreatRequest{}
+	case "roll_missions":
+		req := &travelv1.RollMissionsRequest{Name: inn, Count: i32(a.Count)}
+		for _, place := range a.False {
+			req.FalsePlaces = append(req.FalsePlaces, i32(place))
+		}
+		return req
+	case "use_mission":
+		return &travelv1.UseMissionRequest{Name: inn, Number: i32(a.Number), Replacement: a.Replacement}
 	}
 	t.Fatalf("unknown action %q", a.Type)
 	return nil
@@ -254,16 +208,17 @@ type commandAnswer interface {
 	GetOutcome() *travelv1.Outcome
 }
 
-// The eight transcripts of the catalogue through the RPCs: what was rolled, what came of it and the whole state of each
-// step, read from the answers and again by another replica.
+// The eight transcripts of the catalogue through public RPCs alone, with party and dice in earnest: from the company and the
+// map that a GM makes, with dice reported by hand; what was rolled, what came of it and the whole state of each step.
 func TestTranscripts(t *testing.T) {
 	t.Parallel()
-	raw, err := os.ReadFile("../../rules/diedrop/testdata/transcripts.json")
+	const dir = "../../rules/diedrop/testdata"
+	raw, err := os.ReadFile(filepath.Join(dir, "transcripts.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var file struct{ Transcripts []transcript }
-	if err := json.Unmarshal(raw, &file); err != nil {
+	file, err := diedrop.ParseTranscripts(raw, func(name string) ([]byte, error) { return os.ReadFile(filepath.Join(dir, name)) })
+	if err != nil {
 		t.Fatal(err)
 	}
 	if len(file.Transcripts) != 8 {
@@ -272,115 +227,111 @@ func TestTranscripts(t *testing.T) {
 	for _, tr := range file.Transcripts {
 		t.Run(tr.ID, func(t *testing.T) {
 			t.Parallel()
-			tr.play(t)
+			played := replay(t, tr)
+			if len(played.Got) != len(tr.Actions) {
+				t.Errorf("%d steps of %d actions", len(played.Got), len(tr.Actions))
+			}
+			if err := transcript.Check([]transcript.Played{played}); err != nil {
+				t.Error(err)
+			}
 		})
 	}
 }
 
-func (tr transcript) play(t *testing.T) {
-	w := newWorld()
-	n, replica := w.node(t), w.node(t)
-	w.party.companies[band] = tr.Party.company(t, band)
-	doc := diedrop.ExampleMapDocument()
-	if len(tr.Map) > 0 {
-		doc = tr.Map
+// begin makes campaign, company, map, journey and board of a transcript.
+func (n *table) beginTranscript(t *testing.T, tr diedrop.Transcript) {
+	t.Helper()
+	gms := as(t.Context(), gm)
+	must[*partyv1.CreateCampaignResponse](t)(n.campaigns.CreateCampaign(gms, &partyv1.CreateCampaignRequest{CampaignId: "c1", Title: "By the book", RequestId: "c"}))
+	must[*partyv1.CreateCompanyResponse](t)(n.companies.CreateCompany(gms, gather(t, tr.Party)))
+	document, err := json.Marshal(tr.World())
+	if err != nil {
+		t.Fatal(err)
 	}
-	do[*travelv1.ImportRegionResponse](n, gm, &travelv1.ImportRegionRequest{Parent: camp, RegionId: "vale", Region: draftOf(t, doc)})
-	start := &travelv1.StartJourneyRequest{
-		Parent: camp, JourneyId: "trek", Company: band, Region: vale, Inside: tr.Party.Inside, Discovered: tr.Party.Discovered,
+	do[*travelv1.ImportRegionResponse](n.node, gm, &travelv1.ImportRegionRequest{Parent: camp, RegionId: "vale", Region: draftOf(t, document)})
+	start := &travelv1.StartJourneyRequest{Parent: camp, JourneyId: "trek", Company: band, Region: vale, Inside: tr.Party.Inside, Discovered: tr.Party.Discovered}
+	if h := tr.Party.Hex; h != nil {
+		start.Hex = hex(i32(h.Q), i32(h.R))
 	}
-	if tr.Party.Hex != nil {
-		start.Hex = hexOf(*tr.Party.Hex)
-	}
-	if tr.Params != nil {
-		params, err := structpb.NewStruct(tr.Params)
+	if len(tr.Params) > 0 {
+		raw, err := json.Marshal(tr.Params)
 		if err != nil {
 			t.Fatal(err)
 		}
-		start.Params = params
+		var plain map[string]any
+		if err := json.Unmarshal(raw, &plain); err != nil {
+			t.Fatal(err)
+		}
+		start.Params = params(plain)
 	}
-	now := do[*travelv1.StartJourneyResponse](n, gm, start).GetJourney()
+	do[*travelv1.StartJourneyResponse](n.node, gm, start)
+	do[*travelv1.CreateMissionBoardResponse](n.node, gm, &travelv1.CreateMissionBoardRequest{Parent: camp, MissionBoardId: "inn", Title: "Talk", Journey: trek})
+}
+
+func replay(t *testing.T, tr diedrop.Transcript) transcript.Played {
+	t.Helper()
+	n := earnest(t)
+	n.beginTranscript(t, tr)
+	out := transcript.Played{ID: tr.ID, Want: tr.Expected, Free: []string{"rolls[].for"}}
 	for i, a := range tr.Actions {
-		req := a.request(t, trek)
-		if req == nil {
-			continue
-		}
-		want := tr.Expected[i]
-		if want["action"] != a.Type {
-			t.Fatalf("step %d is %v, expected is %v", i+1, a.Type, want["action"])
-		}
+		step := diedrop.Step{Step: i + 1, Action: a.Type, Rolls: []diedrop.Roll{}, Result: map[string]any{}}
+		req := request(t, a)
+		set(req, "name", trek)
 		m := req.ProtoReflect()
 		if fd := m.Descriptor().Fields().ByName("reported_dice"); fd != nil && len(a.Dice) > 0 {
-			set(req, "etag", now.GetEtag())
+			etag := n.journey(gm).GetEtag()
+			if _, ok := req.(*travelv1.RollMissionsRequest); ok {
+				etag = n.board(gm).GetEtag()
+			}
+			set(req, "etag", etag)
 			for _, face := range a.Dice {
-				m.Mutable(fd).List().Append(protoreflect.ValueOfInt32(face))
+				m.Mutable(fd).List().Append(protoreflect.ValueOfInt32(i32(face)))
 			}
 		} else if len(a.Dice) > 0 {
 			t.Fatalf("step %d: %s takes no dice", i+1, a.Type)
 		}
-		got := map[string]any{"refused": nil, "rolls": []any{}, "result": map[string]any{}}
+		known := len(n.board(gm).GetMissions())
 		res, err := n.call(gm, req)
+		switch ans := res.(type) {
+		case commandAnswer:
+			if err == nil {
+				step.Rolls, step.Result = rollsOf(ans.GetRecord()), resultOf(a.Type, ans)
+				if diff := cmp.Diff(n.journey(gm), ans.GetJourney(), protocmp.Transform()); diff != "" {
+					t.Errorf("step %d %s: read, another state is told (-read +answered):\n%s", i+1, a.Type, diff)
+				}
+			}
+		case *travelv1.RollMissionsResponse:
+			if err == nil {
+				numbers := []int32{}
+				for _, m := range ans.GetMissionBoard().GetMissions()[known:] {
+					numbers = append(numbers, m.GetNumber())
+				}
+				step.Rolls, step.Result = rollsOf(ans.GetRecord()), map[string]any{"missions": numbers}
+			}
+		}
 		if err != nil {
-			got["refused"] = strings.ToLower(reasonOf(err))
-		} else {
-			ans := res.(commandAnswer) //nolint:forcetypeassert // every play command's
-			now = ans.GetJourney()
-			got["rolls"], got["result"] = rollsOf(ans.GetRecord()), resultOf(a.Type, ans)
+			reason := strings.ToLower(fault.ReasonOf(fault.FromStatus(err)))
+			step.Refused = &reason
 		}
-		got["state"] = stateOf(replica.journey(gm))
-		for _, r := range want["rolls"].([]any) {
-			delete(r.(map[string]any), "for") // texts need not match
-		}
-		state := want["state"].(map[string]any)
-		delete(state, "missions")
-		delete(state, "mission_texts")
-		delete(want, "step")
-		delete(want, "action")
-		if g := normal(t, got); !reflect.DeepEqual(g, any(want)) {
-			t.Fatalf("step %d %s\n got %s\nwant %s", i+1, a.Type, text(t, g), text(t, want))
-		}
-		if err == nil && !reflect.DeepEqual(normal(t, stateOf(now)), any(state)) {
-			t.Fatalf("step %d %s: the answer tells another state: %s", i+1, a.Type, text(t, stateOf(now)))
-		}
+		step.State = stateOf(n.journey(gm), n.board(gm))
+		out.Add(step)
 	}
+	return out
 }
-
-func normal(t *testing.T, v any) any {
-	t.Helper()
-	return decode[any](t, json.RawMessage(text(t, v)))
-}
-
-func text(t *testing.T, v any) []byte {
-	t.Helper()
-	raw, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return bytes.TrimSpace(raw)
-}
-
-func reasonOf(err error) string { return fault.ReasonOf(fault.FromStatus(err)) }
 
 func die(n int32) string { return "d" + strconv.Itoa(int(n)) }
 
-func orNull(s string) any {
+func orNil(s string) *string {
 	if s == "" {
 		return nil
 	}
-	return s
+	return &s
 }
 
-func list[T any](in []T) []T {
-	if in == nil {
-		return []T{}
-	}
-	return in
-}
-
-func rollsOf(r *typev1.Record) []any {
-	out := []any{}
+func rollsOf(r *typev1.Record) []diedrop.Roll {
+	out := []diedrop.Roll{}
 	for _, d := range r.GetDice() {
-		out = append(out, map[string]any{"die": die(d.GetSides()), "value": d.GetFace()})
+		out = append(out, diedrop.Roll{Die: die(d.GetSides()), Value: int(d.GetFace()), For: d.GetPurpose()})
 	}
 	return out
 }
@@ -422,52 +373,55 @@ func resultOf(kind string, ans commandAnswer) map[string]any {
 	case "move":
 		r["via"] = o.Via
 	case "search":
-		r["found"] = list(o.GetFound())
+		r["found"] = append([]string{}, o.GetFound()...)
 	case "forage":
 		r["forage"] = o.Forage
 	}
 	return r
 }
 
-// stateOf is a journey as transcripts show it.
-func stateOf(j *travelv1.Journey) map[string]any {
-	food, members, cargo := []string{}, []any{}, []any{}
+// stateOf is a journey with its board as transcripts show them.
+func stateOf(j *travelv1.Journey, b *travelv1.MissionBoard) diedrop.View {
+	v := diedrop.View{
+		Round: int(j.GetRound()), Turn: int(j.GetTurn()), Inside: orNil(j.GetInside()), Room: orNil(j.GetRoom()), Visited: append([]string{}, j.GetVisited()...),
+		Food: []string{}, StarvingRounds: int(j.GetStarvingRounds()), Gold: int(j.GetGold()), Boat: j.GetBoat(), Members: []diedrop.MemberView{},
+		Cargo: []diedrop.Load{}, Lantern: j.GetLantern(), Discovered: append([]string{}, j.GetDiscovered()...), Missions: []diedrop.Mission{},
+		MissionTexts: map[int]string{}, SlotsNeeded: int(j.GetSlotsNeeded()), SlotsHeld: int(j.GetSlotsHeld()), Dark: j.GetDark(), NoRecovery: j.GetNoRecovery(),
+	}
 	for _, d := range j.GetFood() {
-		food = append(food, die(d))
+		v.Food = append(v.Food, die(d))
 	}
 	for _, m := range j.GetMembers() {
-		members = append(members, map[string]any{
-			"name": m.GetName(), "hp": m.GetHp(), "hp_max": m.GetHpMax(), "str": m.GetStr(), "str_max": m.GetStrMax(), "capacity": m.GetCapacity(),
-			"gear": m.GetGear(), "food_slots": m.GetFoodSlots(), "fatigue": m.GetFatigue(), "torches": m.GetTorches(), "oil": m.GetOil(),
-			"dead": m.GetDead(), "slots_used": m.GetSlotsUsed(), "overloaded": m.GetOverloaded(),
-		})
+		v.Members = append(v.Members, diedrop.MemberView{Member: diedrop.Member{
+			Name: m.GetName(), HP: int(m.GetHp()), HPMax: int(m.GetHpMax()), STR: int(m.GetStr()), STRMax: int(m.GetStrMax()), Capacity: int(m.GetCapacity()),
+			Gear: int(m.GetGear()), FoodSlots: int(m.GetFoodSlots()), Fatigue: int(m.GetFatigue()), Torches: int(m.GetTorches()), Oil: int(m.GetOil()), Dead: m.GetDead(),
+		}, SlotsUsed: int(m.GetSlotsUsed()), Overloaded: m.GetOverloaded()})
 	}
 	for _, l := range j.GetCargo() {
-		cargo = append(cargo, map[string]any{
-			"carrier": l.GetCarrier(), "name": l.GetCreature(), "count": l.GetCount(), "value": l.GetValue(), "slots": l.GetSlots(),
+		v.Cargo = append(v.Cargo, diedrop.Load{
+			Carrier: l.GetCarrier(), Creature: l.GetCreature(), Count: int(l.GetCount()), Value: int(l.GetValue()), Slots: int(l.GetSlots()),
 		})
 	}
-	var hex, light, encounter any
 	if h := j.GetHex(); h != nil {
-		hex = []int32{h.GetQ(), h.GetR()}
+		v.Hex = &diedrop.Hex{Q: int(h.GetQ()), R: int(h.GetR())}
 	}
 	if l := j.GetLight(); l != nil {
-		light = map[string]any{"kind": l.GetKind(), "die": die(l.GetSides())}
+		v.Light = &diedrop.TranscriptLight{Kind: l.GetKind(), Die: die(l.GetSides())}
 	}
 	if e := j.GetEncounter(); e != nil {
-		met := map[string]any{
-			"creature": e.GetCreature(), "number": e.GetNumber(), "reaction": e.Reaction, "reaction_total": e.ReactionTotal,
-			"gold": e.GetGold(), "remains": e.GetRemains(),
+		v.Encounter = &diedrop.Encounter{
+			Creature: e.GetCreature(), Number: int(e.GetNumber()), Reaction: e.Reaction, Gold: int(e.GetGold()), Remains: e.GetRemains(), Players: e.GetPlayers(), NPCs: e.GetNpcs(),
 		}
-		if e.GetPlayers() != "" {
-			met["players"], met["npcs"] = e.GetPlayers(), e.GetNpcs()
+		if e.ReactionTotal != nil {
+			total := int(e.GetReactionTotal())
+			v.Encounter.ReactionTotal = &total
 		}
-		encounter = met
 	}
-	return map[string]any{
-		"round": j.GetRound(), "turn": j.GetTurn(), "hex": hex, "inside": orNull(j.GetInside()), "room": orNull(j.GetRoom()), "visited": list(j.GetVisited()),
-		"food": food, "starving_rounds": j.GetStarvingRounds(), "gold": j.GetGold(), "boat": j.GetBoat(), "members": members, "cargo": cargo,
-		"light": light, "lantern": j.GetLantern(), "discovered": list(j.GetDiscovered()), "encounter": encounter,
-		"slots_needed": j.GetSlotsNeeded(), "slots_held": j.GetSlotsHeld(), "dark": j.GetDark(), "no_recovery": j.GetNoRecovery(),
+	for _, m := range b.GetMissions() {
+		v.Missions = append(v.Missions, diedrop.Mission{Number: int(m.GetNumber()), False: m.GetIsFalse(), Used: m.GetUsed()})
 	}
+	for n, own := range b.GetOwnTexts() {
+		v.MissionTexts[int(n)] = own
+	}
+	return v
 }

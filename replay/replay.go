@@ -12,6 +12,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/wayfarer-rpg/wayfarer/rules/diedrop"
 	"github.com/wayfarer-rpg/wayfarer/rules/digger"
 	"github.com/wayfarer-rpg/wayfarer/rules/play/transcript"
 )
@@ -26,6 +27,10 @@ type system struct {
 }
 
 var systems = map[string]system{
+	"die-drop": {
+		local:  func(document []byte, open Open) ([]transcript.Played, error) { return diedrop.Replay(document, open) },
+		server: playDieDrop,
+	},
 	"digger": {
 		local:  func(document []byte, _ Open) ([]transcript.Played, error) { return digger.Replay(document) },
 		server: playDigger,

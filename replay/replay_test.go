@@ -36,8 +36,10 @@ func shared(t *testing.T, system string) []byte {
 	return raw
 }
 
-// open reads what the shared files name, of which there is nothing but maps that everybody knows.
-func open(name string) ([]byte, error) { return os.ReadFile(filepath.Join("testdata", name)) }
+// open reads what the shared files name, from beside them.
+func open(name string) ([]byte, error) {
+	return os.ReadFile(filepath.Join("..", "rules", folders["die-drop"], "testdata", name))
+}
 
 // way is one of the two ways to play.
 type way func(t *testing.T, system string, document []byte) ([]transcript.Played, error)
@@ -266,5 +268,111 @@ func TestSystemsAreKnownByName(t *testing.T) {
 	}
 	if _, err = replay.Server(t.Context(), replay.Config{}, "digger", []byte(`{}`), nil); err == nil || !strings.Contains(err.Error(), "needs its address") {
 		t.Errorf("Server = %v", err)
+	}
+}
+
+// Files that nobody has seen before lead to the same both ways.
+func TestBothWaysAgree(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		system string
+		change func(all []any)
+		steps  int // of all transcripts
+	}{
+		// Every action is tried before with a die too many, with a face that no die has, and with none.
+		"die-drop: dice that do not fit": {"die-drop", func(all []any) {
+			for _, tr := range all {
+				var more []any
+				for _, a := range at(tr, "actions").([]any) {
+					for _, dice := range [][]any{append(append([]any{}, a.(object)["dice"].([]any)...), 1), {21}, {}} {
+						if len(dice) == len(a.(object)["dice"].([]any)) {
+							continue // it would be played
+						}
+						b := object{"dice": dice}
+						for k, v := range a.(object) {
+							if k != "dice" {
+								b[k] = v
+							}
+						}
+						more = append(more, b)
+					}
+					more = append(more, a, object{"type": "fly", "dice": []any{}, "height": 3})
+				}
+				tr.(object)["actions"] = more
+			}
+		}, 0},
+		"die-drop: other rules, names, sheets and maps": {"die-drop", func(all []any) {
+			for i, tr := range all {
+				tr.(object)["id"] = fmt.Sprint("Transcript No. ", i)
+				if tr.(object)["params"] == nil {
+					tr.(object)["params"] = object{"starve.variant": "drain", "use.step_down_max": 3, "enc.check_max": 2}
+				}
+				for _, m := range at(tr, "party", "members").([]any) {
+					m.(object)["capacity"] = 12
+					m.(object)["oil"] = 1
+				}
+			}
+		}, 0},
+		"digger: labels that are no ids, other sheets": {"digger", func(all []any) {
+			for _, tr := range all {
+				tr.(object)["dungeon"].(object)["id"] = "Ex (1)"
+				rename := func(o object, field string) { o[field] = "Card " + o[field].(string) }
+				for _, c := range at(tr, "dungeon", "cards").([]any) {
+					rename(c.(object), "id")
+					delete(c.(object), "text")
+				}
+				for _, r := range at(tr, "rounds").([]any) {
+					rename(r.(object), "card")
+				}
+				for _, m := range at(tr, "party").([]any) {
+					for _, x := range at(m, "tools").([]any) {
+						if x.(object)["drawback"] == nil {
+							delete(x.(object), "drawback")
+						}
+					}
+				}
+			}
+		}, 26},
+		"digger: no rounds": {"digger", func(all []any) {
+			for _, tr := range all {
+				tr.(object)["rounds"] = nil
+			}
+		}, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			document := edit(t, shared(t, tc.system), func(all []any) {
+				tc.change(all)
+				for _, tr := range all {
+					delete(tr.(object), "expected")
+				}
+			})
+			here, err := replay.Local(tc.system, document, open)
+			if err != nil {
+				t.Fatal(err)
+			}
+			filled, err := transcript.Fill(document, here)
+			if err != nil {
+				t.Fatal(err)
+			}
+			there, err := server(t, tc.system, filled)
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps := 0
+			for i, p := range there {
+				steps += len(p.Got)
+				if d := p.Difference(); d != nil {
+					t.Error(d)
+				}
+				if (p.Err == nil) != (here[i].Err == nil) || len(p.Got) != len(here[i].Got) {
+					t.Errorf("%s stops after %d steps: %v; on the rules after %d: %v", p.ID, len(p.Got), p.Err, len(here[i].Got), here[i].Err)
+				}
+			}
+			if tc.steps > 0 && steps != tc.steps {
+				t.Errorf("%d steps, want %d", steps, tc.steps)
+			}
+			t.Logf("%d steps", steps)
+		})
 	}
 }

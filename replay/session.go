@@ -183,6 +183,9 @@ func i32(n int) int32 {
 	return int32(n)
 }
 
+// jsonOf writes a value as JSON, numbers as they were read.
+func jsonOf(v any) ([]byte, error) { return json.Marshal(v) }
+
 func i32s(list []int) []int32 {
 	var out []int32
 	for _, n := range list {

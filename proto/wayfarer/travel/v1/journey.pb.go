@@ -2082,7 +2082,9 @@ type LeaveLocationRequest struct {
 	Character string `protobuf:"bytes,2,opt,name=character,proto3" json:"character,omitempty"`
 	// GMs only: stand in for whoever would have to give the command, for this reason; the journal keeps it.
 	OverrideReason string `protobuf:"bytes,12,opt,name=override_reason,json=overrideReason,proto3" json:"override_reason,omitempty"`
-	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	// GMs only: faces rolled by hand. The command rolls nothing: any are BAD_DICE, unless it is refused otherwise.
+	ReportedDice []int32 `protobuf:"varint,13,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH. Required with reported dice.
 	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
 	// 1 to 128 printable ASCII characters; see the service comment.
 	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -2139,6 +2141,13 @@ func (x *LeaveLocationRequest) GetOverrideReason() string {
 		return x.OverrideReason
 	}
 	return ""
+}
+
+func (x *LeaveLocationRequest) GetReportedDice() []int32 {
+	if x != nil {
+		return x.ReportedDice
+	}
+	return nil
 }
 
 func (x *LeaveLocationRequest) GetEtag() string {
@@ -2239,7 +2248,9 @@ type BuyFoodRequest struct {
 	Steps int32 `protobuf:"varint,3,opt,name=steps,proto3" json:"steps,omitempty"`
 	// GMs only: stand in for whoever would have to give the command, for this reason; the journal keeps it.
 	OverrideReason string `protobuf:"bytes,12,opt,name=override_reason,json=overrideReason,proto3" json:"override_reason,omitempty"`
-	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	// GMs only: faces rolled by hand. The command rolls nothing: any are BAD_DICE, unless it is refused otherwise.
+	ReportedDice []int32 `protobuf:"varint,13,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH. Required with reported dice.
 	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
 	// 1 to 128 printable ASCII characters; see the service comment.
 	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -2303,6 +2314,13 @@ func (x *BuyFoodRequest) GetOverrideReason() string {
 		return x.OverrideReason
 	}
 	return ""
+}
+
+func (x *BuyFoodRequest) GetReportedDice() []int32 {
+	if x != nil {
+		return x.ReportedDice
+	}
+	return nil
 }
 
 func (x *BuyFoodRequest) GetEtag() string {
@@ -2407,7 +2425,9 @@ type BuyGearRequest struct {
 	Carrier string `protobuf:"bytes,5,opt,name=carrier,proto3" json:"carrier,omitempty"`
 	// GMs only: stand in for whoever would have to give the command, for this reason; the journal keeps it.
 	OverrideReason string `protobuf:"bytes,12,opt,name=override_reason,json=overrideReason,proto3" json:"override_reason,omitempty"`
-	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	// GMs only: faces rolled by hand. The command rolls nothing: any are BAD_DICE, unless it is refused otherwise.
+	ReportedDice []int32 `protobuf:"varint,13,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH. Required with reported dice.
 	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
 	// 1 to 128 printable ASCII characters; see the service comment.
 	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -2485,6 +2505,13 @@ func (x *BuyGearRequest) GetOverrideReason() string {
 		return x.OverrideReason
 	}
 	return ""
+}
+
+func (x *BuyGearRequest) GetReportedDice() []int32 {
+	if x != nil {
+		return x.ReportedDice
+	}
+	return nil
 }
 
 func (x *BuyGearRequest) GetEtag() string {
@@ -2740,7 +2767,9 @@ type AddMemberRequest struct {
 	Member *Newcomer `protobuf:"bytes,3,opt,name=member,proto3" json:"member,omitempty"`
 	// GMs only: stand in for whoever would have to give the command, for this reason; the journal keeps it.
 	OverrideReason string `protobuf:"bytes,12,opt,name=override_reason,json=overrideReason,proto3" json:"override_reason,omitempty"`
-	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	// GMs only: faces rolled by hand. The command rolls nothing: any are BAD_DICE, unless it is refused otherwise.
+	ReportedDice []int32 `protobuf:"varint,13,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH. Required with reported dice.
 	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
 	// 1 to 128 printable ASCII characters; see the service comment.
 	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -2804,6 +2833,13 @@ func (x *AddMemberRequest) GetOverrideReason() string {
 		return x.OverrideReason
 	}
 	return ""
+}
+
+func (x *AddMemberRequest) GetReportedDice() []int32 {
+	if x != nil {
+		return x.ReportedDice
+	}
+	return nil
 }
 
 func (x *AddMemberRequest) GetEtag() string {
@@ -2904,7 +2940,9 @@ type RemoveMemberRequest struct {
 	Member string `protobuf:"bytes,3,opt,name=member,proto3" json:"member,omitempty"`
 	// GMs only: stand in for whoever would have to give the command, for this reason; the journal keeps it.
 	OverrideReason string `protobuf:"bytes,12,opt,name=override_reason,json=overrideReason,proto3" json:"override_reason,omitempty"`
-	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	// GMs only: faces rolled by hand. The command rolls nothing: any are BAD_DICE, unless it is refused otherwise.
+	ReportedDice []int32 `protobuf:"varint,13,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH. Required with reported dice.
 	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
 	// 1 to 128 printable ASCII characters; see the service comment.
 	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -2968,6 +3006,13 @@ func (x *RemoveMemberRequest) GetOverrideReason() string {
 		return x.OverrideReason
 	}
 	return ""
+}
+
+func (x *RemoveMemberRequest) GetReportedDice() []int32 {
+	if x != nil {
+		return x.ReportedDice
+	}
+	return nil
 }
 
 func (x *RemoveMemberRequest) GetEtag() string {
@@ -3066,7 +3111,9 @@ type SellRemainsRequest struct {
 	Character string `protobuf:"bytes,2,opt,name=character,proto3" json:"character,omitempty"`
 	// GMs only: stand in for whoever would have to give the command, for this reason; the journal keeps it.
 	OverrideReason string `protobuf:"bytes,12,opt,name=override_reason,json=overrideReason,proto3" json:"override_reason,omitempty"`
-	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	// GMs only: faces rolled by hand. The command rolls nothing: any are BAD_DICE, unless it is refused otherwise.
+	ReportedDice []int32 `protobuf:"varint,13,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH. Required with reported dice.
 	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
 	// 1 to 128 printable ASCII characters; see the service comment.
 	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -3123,6 +3170,13 @@ func (x *SellRemainsRequest) GetOverrideReason() string {
 		return x.OverrideReason
 	}
 	return ""
+}
+
+func (x *SellRemainsRequest) GetReportedDice() []int32 {
+	if x != nil {
+		return x.ReportedDice
+	}
+	return nil
 }
 
 func (x *SellRemainsRequest) GetEtag() string {
@@ -3221,7 +3275,9 @@ type FreeFoodSlotsRequest struct {
 	Character string `protobuf:"bytes,2,opt,name=character,proto3" json:"character,omitempty"`
 	// GMs only: stand in for whoever would have to give the command, for this reason; the journal keeps it.
 	OverrideReason string `protobuf:"bytes,12,opt,name=override_reason,json=overrideReason,proto3" json:"override_reason,omitempty"`
-	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	// GMs only: faces rolled by hand. The command rolls nothing: any are BAD_DICE, unless it is refused otherwise.
+	ReportedDice []int32 `protobuf:"varint,13,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH. Required with reported dice.
 	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
 	// 1 to 128 printable ASCII characters; see the service comment.
 	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -3278,6 +3334,13 @@ func (x *FreeFoodSlotsRequest) GetOverrideReason() string {
 		return x.OverrideReason
 	}
 	return ""
+}
+
+func (x *FreeFoodSlotsRequest) GetReportedDice() []int32 {
+	if x != nil {
+		return x.ReportedDice
+	}
+	return nil
 }
 
 func (x *FreeFoodSlotsRequest) GetEtag() string {
@@ -3378,7 +3441,9 @@ type DistributeRequest struct {
 	FoodSlots map[string]int32 `protobuf:"bytes,3,rep,name=food_slots,json=foodSlots,proto3" json:"food_slots,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
 	// GMs only: stand in for whoever would have to give the command, for this reason; the journal keeps it.
 	OverrideReason string `protobuf:"bytes,12,opt,name=override_reason,json=overrideReason,proto3" json:"override_reason,omitempty"`
-	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	// GMs only: faces rolled by hand. The command rolls nothing: any are BAD_DICE, unless it is refused otherwise.
+	ReportedDice []int32 `protobuf:"varint,13,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH. Required with reported dice.
 	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
 	// 1 to 128 printable ASCII characters; see the service comment.
 	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -3442,6 +3507,13 @@ func (x *DistributeRequest) GetOverrideReason() string {
 		return x.OverrideReason
 	}
 	return ""
+}
+
+func (x *DistributeRequest) GetReportedDice() []int32 {
+	if x != nil {
+		return x.ReportedDice
+	}
+	return nil
 }
 
 func (x *DistributeRequest) GetEtag() string {
@@ -3540,7 +3612,9 @@ type LootRequest struct {
 	Character string `protobuf:"bytes,2,opt,name=character,proto3" json:"character,omitempty"`
 	// GMs only: stand in for whoever would have to give the command, for this reason; the journal keeps it.
 	OverrideReason string `protobuf:"bytes,12,opt,name=override_reason,json=overrideReason,proto3" json:"override_reason,omitempty"`
-	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	// GMs only: faces rolled by hand. The command rolls nothing: any are BAD_DICE, unless it is refused otherwise.
+	ReportedDice []int32 `protobuf:"varint,13,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH. Required with reported dice.
 	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
 	// 1 to 128 printable ASCII characters; see the service comment.
 	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -3597,6 +3671,13 @@ func (x *LootRequest) GetOverrideReason() string {
 		return x.OverrideReason
 	}
 	return ""
+}
+
+func (x *LootRequest) GetReportedDice() []int32 {
+	if x != nil {
+		return x.ReportedDice
+	}
+	return nil
 }
 
 func (x *LootRequest) GetEtag() string {
@@ -3701,7 +3782,9 @@ type HarmRequest struct {
 	Str int32 `protobuf:"varint,5,opt,name=str,proto3" json:"str,omitempty"`
 	// GMs only: stand in for whoever would have to give the command, for this reason; the journal keeps it.
 	OverrideReason string `protobuf:"bytes,12,opt,name=override_reason,json=overrideReason,proto3" json:"override_reason,omitempty"`
-	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	// GMs only: faces rolled by hand. The command rolls nothing: any are BAD_DICE, unless it is refused otherwise.
+	ReportedDice []int32 `protobuf:"varint,13,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH. Required with reported dice.
 	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
 	// 1 to 128 printable ASCII characters; see the service comment.
 	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -3779,6 +3862,13 @@ func (x *HarmRequest) GetOverrideReason() string {
 		return x.OverrideReason
 	}
 	return ""
+}
+
+func (x *HarmRequest) GetReportedDice() []int32 {
+	if x != nil {
+		return x.ReportedDice
+	}
+	return nil
 }
 
 func (x *HarmRequest) GetEtag() string {
@@ -4104,7 +4194,9 @@ type RestRequest struct {
 	Character string `protobuf:"bytes,2,opt,name=character,proto3" json:"character,omitempty"`
 	// GMs only: stand in for whoever would have to give the command, for this reason; the journal keeps it.
 	OverrideReason string `protobuf:"bytes,12,opt,name=override_reason,json=overrideReason,proto3" json:"override_reason,omitempty"`
-	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	// GMs only: faces rolled by hand. The command rolls nothing: any are BAD_DICE, unless it is refused otherwise.
+	ReportedDice []int32 `protobuf:"varint,13,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH. Required with reported dice.
 	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
 	// 1 to 128 printable ASCII characters; see the service comment.
 	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -4161,6 +4253,13 @@ func (x *RestRequest) GetOverrideReason() string {
 		return x.OverrideReason
 	}
 	return ""
+}
+
+func (x *RestRequest) GetReportedDice() []int32 {
+	if x != nil {
+		return x.ReportedDice
+	}
+	return nil
 }
 
 func (x *RestRequest) GetEtag() string {
@@ -4259,7 +4358,9 @@ type LongRestRequest struct {
 	Character string `protobuf:"bytes,2,opt,name=character,proto3" json:"character,omitempty"`
 	// GMs only: stand in for whoever would have to give the command, for this reason; the journal keeps it.
 	OverrideReason string `protobuf:"bytes,12,opt,name=override_reason,json=overrideReason,proto3" json:"override_reason,omitempty"`
-	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	// GMs only: faces rolled by hand. The command rolls nothing: any are BAD_DICE, unless it is refused otherwise.
+	ReportedDice []int32 `protobuf:"varint,13,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH. Required with reported dice.
 	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
 	// 1 to 128 printable ASCII characters; see the service comment.
 	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -4316,6 +4417,13 @@ func (x *LongRestRequest) GetOverrideReason() string {
 		return x.OverrideReason
 	}
 	return ""
+}
+
+func (x *LongRestRequest) GetReportedDice() []int32 {
+	if x != nil {
+		return x.ReportedDice
+	}
+	return nil
 }
 
 func (x *LongRestRequest) GetEtag() string {
@@ -4416,7 +4524,9 @@ type LightRequest struct {
 	Kind string `protobuf:"bytes,3,opt,name=kind,proto3" json:"kind,omitempty"`
 	// GMs only: stand in for whoever would have to give the command, for this reason; the journal keeps it.
 	OverrideReason string `protobuf:"bytes,12,opt,name=override_reason,json=overrideReason,proto3" json:"override_reason,omitempty"`
-	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	// GMs only: faces rolled by hand. The command rolls nothing: any are BAD_DICE, unless it is refused otherwise.
+	ReportedDice []int32 `protobuf:"varint,13,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH. Required with reported dice.
 	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
 	// 1 to 128 printable ASCII characters; see the service comment.
 	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -4480,6 +4590,13 @@ func (x *LightRequest) GetOverrideReason() string {
 		return x.OverrideReason
 	}
 	return ""
+}
+
+func (x *LightRequest) GetReportedDice() []int32 {
+	if x != nil {
+		return x.ReportedDice
+	}
+	return nil
 }
 
 func (x *LightRequest) GetEtag() string {
@@ -5695,11 +5812,12 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
 	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
 	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\x125\n" +
-	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xd3\x02\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\x83\x03\n" +
 	"\x14LeaveLocationRequest\x12R\n" +
 	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/journeys/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
 	"\tcharacter\x18\x02 \x01(\tB@\xbaH=\xd8\x01\x01r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x121\n" +
-	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12\x1b\n" +
+	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12.\n" +
+	"\rreported_dice\x18\r \x03(\x05B\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\freportedDice\x12\x1b\n" +
 	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
 	"\n" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xf1\x01\n" +
@@ -5707,13 +5825,14 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
 	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
 	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\x125\n" +
-	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xef\x02\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\x9f\x03\n" +
 	"\x0eBuyFoodRequest\x12R\n" +
 	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/journeys/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
 	"\tcharacter\x18\x02 \x01(\tB@\xbaH=\xd8\x01\x01r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x12 \n" +
 	"\x05steps\x18\x03 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x01R\x05steps\x121\n" +
-	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12\x1b\n" +
+	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12.\n" +
+	"\rreported_dice\x18\r \x03(\x05B\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\freportedDice\x12\x1b\n" +
 	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
 	"\n" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xeb\x01\n" +
@@ -5721,7 +5840,7 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
 	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
 	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\x125\n" +
-	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xcb\x03\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xfb\x03\n" +
 	"\x0eBuyGearRequest\x12R\n" +
 	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/journeys/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
 	"\tcharacter\x18\x02 \x01(\tB@\xbaH=\xd8\x01\x01r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x127\n" +
@@ -5729,7 +5848,8 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\x05count\x18\x04 \x01(\x05B\n" +
 	"\xbaH\a\x1a\x05\x18\xe8\a(\x00R\x05count\x12!\n" +
 	"\acarrier\x18\x05 \x01(\tB\a\xbaH\x04r\x02\x18PR\acarrier\x121\n" +
-	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12\x1b\n" +
+	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12.\n" +
+	"\rreported_dice\x18\r \x03(\x05B\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\freportedDice\x12\x1b\n" +
 	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
 	"\n" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xeb\x01\n" +
@@ -5749,12 +5869,13 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\x13JoinJourneyResponse\x120\n" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
 	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
-	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\"\x90\x03\n" +
+	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\"\xc0\x03\n" +
 	"\x10AddMemberRequest\x12R\n" +
 	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/journeys/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
 	"\tcharacter\x18\x02 \x01(\tB@\xbaH=\xd8\x01\x01r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x12?\n" +
 	"\x06member\x18\x03 \x01(\v2\x1c.wayfarer.travel.v1.NewcomerB\t\xe0A\x02\xbaH\x03\xc8\x01\x01R\x06member\x121\n" +
-	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12\x1b\n" +
+	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12.\n" +
+	"\rreported_dice\x18\r \x03(\x05B\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\freportedDice\x12\x1b\n" +
 	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
 	"\n" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xed\x01\n" +
@@ -5762,12 +5883,13 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
 	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
 	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\x125\n" +
-	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xf8\x02\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xa8\x03\n" +
 	"\x13RemoveMemberRequest\x12R\n" +
 	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/journeys/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
 	"\tcharacter\x18\x02 \x01(\tB@\xbaH=\xd8\x01\x01r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x12$\n" +
 	"\x06member\x18\x03 \x01(\tB\f\xe0A\x02\xbaH\x06r\x04\x10\x01\x18PR\x06member\x121\n" +
-	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12\x1b\n" +
+	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12.\n" +
+	"\rreported_dice\x18\r \x03(\x05B\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\freportedDice\x12\x1b\n" +
 	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
 	"\n" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xf0\x01\n" +
@@ -5775,11 +5897,12 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
 	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
 	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\x125\n" +
-	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xd1\x02\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\x81\x03\n" +
 	"\x12SellRemainsRequest\x12R\n" +
 	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/journeys/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
 	"\tcharacter\x18\x02 \x01(\tB@\xbaH=\xd8\x01\x01r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x121\n" +
-	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12\x1b\n" +
+	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12.\n" +
+	"\rreported_dice\x18\r \x03(\x05B\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\freportedDice\x12\x1b\n" +
 	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
 	"\n" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xef\x01\n" +
@@ -5787,11 +5910,12 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
 	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
 	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\x125\n" +
-	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xd3\x02\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\x83\x03\n" +
 	"\x14FreeFoodSlotsRequest\x12R\n" +
 	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/journeys/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
 	"\tcharacter\x18\x02 \x01(\tB@\xbaH=\xd8\x01\x01r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x121\n" +
-	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12\x1b\n" +
+	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12.\n" +
+	"\rreported_dice\x18\r \x03(\x05B\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\freportedDice\x12\x1b\n" +
 	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
 	"\n" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xf1\x01\n" +
@@ -5799,13 +5923,14 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
 	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
 	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\x125\n" +
-	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xed\x03\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\x9d\x04\n" +
 	"\x11DistributeRequest\x12R\n" +
 	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/journeys/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
 	"\tcharacter\x18\x02 \x01(\tB@\xbaH=\xd8\x01\x01r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x12]\n" +
 	"\n" +
 	"food_slots\x18\x03 \x03(\v24.wayfarer.travel.v1.DistributeRequest.FoodSlotsEntryB\b\xbaH\x05\x9a\x01\x02\x102R\tfoodSlots\x121\n" +
-	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12\x1b\n" +
+	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12.\n" +
+	"\rreported_dice\x18\r \x03(\x05B\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\freportedDice\x12\x1b\n" +
 	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
 	"\n" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\x1a<\n" +
@@ -5816,11 +5941,12 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
 	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
 	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\x125\n" +
-	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xca\x02\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xfa\x02\n" +
 	"\vLootRequest\x12R\n" +
 	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/journeys/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
 	"\tcharacter\x18\x02 \x01(\tB@\xbaH=\xd8\x01\x01r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x121\n" +
-	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12\x1b\n" +
+	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12.\n" +
+	"\rreported_dice\x18\r \x03(\x05B\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\freportedDice\x12\x1b\n" +
 	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
 	"\n" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xe8\x01\n" +
@@ -5828,14 +5954,15 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
 	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
 	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\x125\n" +
-	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xac\x03\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xdc\x03\n" +
 	"\vHarmRequest\x12R\n" +
 	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/journeys/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
 	"\tcharacter\x18\x02 \x01(\tB@\xbaH=\xd8\x01\x01r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x12$\n" +
 	"\x06member\x18\x03 \x01(\tB\f\xe0A\x02\xbaH\x06r\x04\x10\x01\x18PR\x06member\x12\x1b\n" +
 	"\x02hp\x18\x04 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xa0\x8d\x06(\x00R\x02hp\x12\x1d\n" +
 	"\x03str\x18\x05 \x01(\x05B\v\xbaH\b\x1a\x06\x18\xa0\x8d\x06(\x00R\x03str\x121\n" +
-	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12\x1b\n" +
+	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12.\n" +
+	"\rreported_dice\x18\r \x03(\x05B\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\freportedDice\x12\x1b\n" +
 	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
 	"\n" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xe8\x01\n" +
@@ -5872,11 +5999,12 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
 	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
 	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\x125\n" +
-	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xca\x02\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xfa\x02\n" +
 	"\vRestRequest\x12R\n" +
 	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/journeys/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
 	"\tcharacter\x18\x02 \x01(\tB@\xbaH=\xd8\x01\x01r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x121\n" +
-	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12\x1b\n" +
+	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12.\n" +
+	"\rreported_dice\x18\r \x03(\x05B\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\freportedDice\x12\x1b\n" +
 	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
 	"\n" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xe8\x01\n" +
@@ -5884,11 +6012,12 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
 	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
 	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\x125\n" +
-	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xce\x02\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xfe\x02\n" +
 	"\x0fLongRestRequest\x12R\n" +
 	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/journeys/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
 	"\tcharacter\x18\x02 \x01(\tB@\xbaH=\xd8\x01\x01r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x121\n" +
-	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12\x1b\n" +
+	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12.\n" +
+	"\rreported_dice\x18\r \x03(\x05B\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\freportedDice\x12\x1b\n" +
 	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
 	"\n" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xec\x01\n" +
@@ -5896,12 +6025,13 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
 	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
 	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\x125\n" +
-	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xf9\x02\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\xa9\x03\n" +
 	"\fLightRequest\x12R\n" +
 	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/journeys/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
 	"\tcharacter\x18\x02 \x01(\tB@\xbaH=\xd8\x01\x01r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x12,\n" +
 	"\x04kind\x18\x03 \x01(\tB\x18\xe0A\x02\xbaH\x12r\x10R\x05torchR\alanternR\x04kind\x121\n" +
-	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12\x1b\n" +
+	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12.\n" +
+	"\rreported_dice\x18\r \x03(\x05B\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\freportedDice\x12\x1b\n" +
 	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
 	"\n" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xe9\x01\n" +

@@ -938,7 +938,9 @@ type UseMissionRequest struct {
 	Number int32 `protobuf:"varint,3,opt,name=number,proto3" json:"number,omitempty"`
 	// An own text to stand in its place from now on; empty: none. At most 2000 characters.
 	Replacement string `protobuf:"bytes,4,opt,name=replacement,proto3" json:"replacement,omitempty"`
-	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	// GMs only: faces rolled by hand. The command rolls nothing: any are BAD_DICE, unless it is refused otherwise.
+	ReportedDice []int32 `protobuf:"varint,13,rep,packed,name=reported_dice,json=reportedDice,proto3" json:"reported_dice,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH. Required with reported dice.
 	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
 	// 1 to 128 printable ASCII characters; see the service comment.
 	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -995,6 +997,13 @@ func (x *UseMissionRequest) GetReplacement() string {
 		return x.Replacement
 	}
 	return ""
+}
+
+func (x *UseMissionRequest) GetReportedDice() []int32 {
+	if x != nil {
+		return x.ReportedDice
+	}
+	return nil
 }
 
 func (x *UseMissionRequest) GetEtag() string {
@@ -2113,12 +2122,13 @@ const file_wayfarer_travel_v1_mission_proto_rawDesc = "" +
 	"\x14RollMissionsResponse\x120\n" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x12E\n" +
 	"\rmission_board\x18\x02 \x01(\v2 .wayfarer.travel.v1.MissionBoardR\fmissionBoard\x12=\n" +
-	"\x06events\x18\x03 \x03(\v2%.wayfarer.travel.v1.MissionBoardEventR\x06events\"\x92\x02\n" +
+	"\x06events\x18\x03 \x03(\v2%.wayfarer.travel.v1.MissionBoardEventR\x06events\"\xc2\x02\n" +
 	"\x11UseMissionRequest\x12W\n" +
 	"\x04name\x18\x01 \x01(\tBC\xe0A\x02\xbaH=r;29^campaigns/[a-z0-9-]{1,63}/missionBoards/[a-z0-9-]{1,63}$R\x04name\x12\"\n" +
 	"\x06number\x18\x03 \x01(\x05B\n" +
 	"\xe0A\x02\xbaH\x04\x1a\x02(\x01R\x06number\x12*\n" +
-	"\vreplacement\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\vreplacement\x12\x1b\n" +
+	"\vreplacement\x18\x04 \x01(\tB\b\xbaH\x05r\x03\x18\xd0\x0fR\vreplacement\x12.\n" +
+	"\rreported_dice\x18\r \x03(\x05B\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\freportedDice\x12\x1b\n" +
 	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
 	"\n" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xcc\x01\n" +

@@ -67,6 +67,7 @@ func New(cfg Config) (*Server, error) {
 		}},
 		{"travel", cfg.Travel, []protoreflect.FileDescriptor{
 			travelv1.File_wayfarer_travel_v1_region_proto, travelv1.File_wayfarer_travel_v1_journey_proto,
+			travelv1.File_wayfarer_travel_v1_mission_proto,
 		}},
 		{"expedition", cfg.Expedition, []protoreflect.FileDescriptor{expeditionv1.File_wayfarer_expedition_v1_expedition_proto}},
 	} {

@@ -53,6 +53,10 @@ func (c *call) show(res proto.Message) (string, error) {
 		return fmt.Sprintf("Note %s of %s is closed.", idOf(r.GetRequest().GetName()), c.called(r.GetRequest().GetCharacter())), nil
 	case *dicev1.RollResponse:
 		return c.rollText(r.GetRoll()), nil
+	case *travelv1.CreateMissionBoardResponse:
+		return fmt.Sprintf("The board %q hangs.", r.GetMissionBoard().GetTitle()), nil
+	case boardAnswer:
+		return c.boardEvents(r.GetMissionBoard(), r.GetEvents()), nil
 	case runAnswer:
 		return c.runEvents(r.GetRun(), r.GetEvents()), nil
 	case journeyAnswer:

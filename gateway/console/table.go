@@ -111,7 +111,8 @@ func init() { //nolint:gochecknoinits // see above
 		{topic{"dungeon", "parties and dungeons by the cards"}, diggerCommands()},
 		{topic{"travel", "journeys over the map"}, travelCommands()},
 		{topic{"crawl", "turns inside sites"}, crawlCommands()},
-		{topic{"dice", "dice of your own"}, diceCommands()},
+		{topic{"missions", "missions and rumours"}, missionCommands()},
+		{topic{"dice", "dice of your own, and odds"}, diceCommands()},
 		{topic{"help", "this text, and the game masters"}, helpCommands()},
 	} {
 		topics = append(topics, family.topic)

@@ -132,6 +132,14 @@ func TestAPlayerRollsAndTheHelpHelps(t *testing.T) {
 	tb.refused("ada", "+roll d0", "BAD_NOTATION")
 	tb.refused("ada", "+roll # nothing", "MISSING_ARGUMENT")
 
+	tb.has(tb.say("ada", "+odds 2d6 for 9"), "2d6: mean 7, deviation 2.42.", "9 or more: 5/18 = 0.2778, 27.78 %.", "2", "2.78 %", "7", "16.67 %  ####", "12")
+	tb.has(tb.say("ada", "+odds d20 vs 2d10"), "1d20 against 2d10: greater ", "equal ", "less ")
+	tb.has(tb.say("ada", "+odds 100d6"), "mean 350", "50 %: 350")
+	if f := tb.refused("ada", "+odds 2d6 for luck", "BAD_ARGUMENT"); f.column != "15" {
+		t.Errorf("odds: %+v", f)
+	}
+	tb.refused("ada", "+odds two dice", "BAD_NOTATION")
+
 	tb.has(tb.say("ada", "+help"), "Commands by topic", "dungeon (", "+dungeon/list", "travel (", "+travel/move", "crawl (", "dice (", "+roll", "help (")
 	tb.has(tb.say("ada", "+help travel"), "Travel: ", "+travel/move <hex> [via=auto|road|river|terrain]")
 	tb.has(tb.say("ada", "+help +travel"), "+travel\n", "The same: +travel/info")

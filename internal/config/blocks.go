@@ -87,6 +87,30 @@ type Identity struct {
 // Check implements [Checker].
 func (i *Identity) Check() error { return webURL("WAYFARER_TOKEN_URL", i.TokenURL) }
 
+// TLS are the files by which programs know each other, PEM, read anew when they change.
+type TLS struct {
+	// Cert and Key are the program's own, as a server and as a client; both or none, and without them it serves without TLS.
+	Cert string `env:"WAYFARER_TLS_CERT"`
+	Key  string `env:"WAYFARER_TLS_KEY"`
+	// ClientCA signs the clients that are let in; empty: no client is asked for a certificate.
+	ClientCA string `env:"WAYFARER_TLS_CLIENT_CA"`
+	// CA signs the servers of the suite that are called; empty: they are called without TLS.
+	CA string `env:"WAYFARER_TLS_CA"`
+}
+
+// Check implements [Checker].
+func (t *TLS) Check() error {
+	switch {
+	case t.Cert != "" && t.Key == "":
+		return Bad("WAYFARER_TLS_KEY", "is needed with WAYFARER_TLS_CERT")
+	case t.Cert == "" && t.Key != "":
+		return Bad("WAYFARER_TLS_CERT", "is needed with WAYFARER_TLS_KEY")
+	case t.ClientCA != "" && t.Cert == "":
+		return Bad("WAYFARER_TLS_CERT", "is needed with WAYFARER_TLS_CLIENT_CA")
+	}
+	return nil
+}
+
 // The stores that journals are kept in.
 const (
 	SQLite  = "sqlite"

@@ -20,6 +20,7 @@ type settings struct {
 	Identity  config.Identity
 	Store     config.Store
 	Telemetry config.Telemetry
+	TLS       config.TLS
 	Party     string `env:"PARTY_ADDR" envDefault:"127.0.0.1:1"`
 	unseen    int
 }
@@ -72,6 +73,7 @@ func TestEveryVariableIsRead(t *testing.T) {
 		"WAYFARER_AUDIENCE": "table", "WAYFARER_TOKEN_LEEWAY": "0s",
 		"STORE": "mongodb", "MONGODB_URI": "mongodb://ada:swordfish@db/", "WAYFARER_DATA_DIR": "/data",
 		"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4317", "WAYFARER_TRACE_RATIO": "0.25", "PARTY_ADDR": "party:9090",
+		"WAYFARER_TLS_CERT": "c", "WAYFARER_TLS_KEY": "k", "WAYFARER_TLS_CLIENT_CA": "clients", "WAYFARER_TLS_CA": "servers",
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -87,6 +89,7 @@ func TestEveryVariableIsRead(t *testing.T) {
 		},
 		Store:     config.Store{Kind: config.MongoDB, MongoURI: "mongodb://ada:swordfish@db/", DataDir: "/data"},
 		Telemetry: config.Telemetry{Endpoint: "http://collector:4317", Ratio: 0.25},
+		TLS:       config.TLS{Cert: "c", Key: "k", ClientCA: "clients", CA: "servers"},
 		Party:     "party:9090",
 		unseen:    1,
 	}
@@ -120,11 +123,20 @@ func TestBadValuesNameTheirVariable(t *testing.T) {
 		"a collector that is no URL":       {"OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317"},
 		"a ratio above one":                {"WAYFARER_TRACE_RATIO", "1.5"},
 		"a ratio that is no number":        {"WAYFARER_TRACE_RATIO", "NaN"},
+		"a key without its certificate":    {"WAYFARER_TLS_CERT", ""},
+		"a certificate without its key":    {"WAYFARER_TLS_KEY", ""},
 		"what the whole does not like":     {"PARTY_ADDR", "nowhere"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			_, err := config.Load[settings](least(map[string]string{tc.key: tc.value}))
+			vars := map[string]string{tc.key: tc.value}
+			switch tc.key { // the other half is there
+			case "WAYFARER_TLS_CERT":
+				vars["WAYFARER_TLS_KEY"] = "k"
+			case "WAYFARER_TLS_KEY":
+				vars["WAYFARER_TLS_CERT"] = "c"
+			}
+			_, err := config.Load[settings](least(vars))
 			var bad *config.Error
 			if !errors.As(err, &bad) || bad.Var != tc.key || bad.Problem == "" {
 				t.Fatalf("error %v", err)

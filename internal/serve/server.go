@@ -13,6 +13,8 @@ import (
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc/filters"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/credentials"
+	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/keepalive"
@@ -42,6 +44,8 @@ type Config struct {
 	ReadyEvery time.Duration
 	// Deadline is given to calls that come without one; 0 means 30 s. Streams have none.
 	Deadline time.Duration
+	// Creds are how the server shows who it is and learns who calls, see [TLS]; nil: no TLS.
+	Creds credentials.TransportCredentials
 }
 
 // Server is a gRPC server with health and the suite's interceptors.
@@ -75,7 +79,11 @@ func NewServer(cfg Config) (*Server, error) {
 	}
 	s := &Server{cfg: cfg, health: health.NewServer()}
 	s.stopping, s.stop = context.WithCancel(context.Background())
+	if cfg.Creds == nil {
+		cfg.Creds = insecure.NewCredentials()
+	}
 	s.Server = grpc.NewServer(
+		grpc.Creds(cfg.Creds),
 		grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithFilter(filters.Not(filters.HealthCheck())))),
 		grpc.MaxRecvMsgSize(cfg.MaxRecv),
 		grpc.MaxConcurrentStreams(1000),

@@ -12,6 +12,8 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/wayfarer-rpg/wayfarer/rules/dangerpool"
+	"github.com/wayfarer-rpg/wayfarer/rules/dangerworld"
 	"github.com/wayfarer-rpg/wayfarer/rules/diedrop"
 	"github.com/wayfarer-rpg/wayfarer/rules/digger"
 	"github.com/wayfarer-rpg/wayfarer/rules/play/transcript"
@@ -27,6 +29,12 @@ type system struct {
 }
 
 var systems = map[string]system{
+	"danger-pool": {
+		local: func(document []byte, _ Open) ([]transcript.Played, error) { return dangerpool.Replay(document) },
+	},
+	"danger-world": {
+		local: func(document []byte, _ Open) ([]transcript.Played, error) { return dangerworld.Replay(nil, document) },
+	},
 	"die-drop": {
 		local:  func(document []byte, open Open) ([]transcript.Played, error) { return diedrop.Replay(document, open) },
 		server: playDieDrop,
@@ -56,6 +64,9 @@ func Server(ctx context.Context, cfg Config, name string, document []byte, open 
 	s, err := find(name)
 	if err != nil {
 		return nil, err
+	}
+	if s.server == nil {
+		return nil, fmt.Errorf("%s is not played through servers yet", name)
 	}
 	on, err := newSession(cfg)
 	if err != nil {

@@ -3,46 +3,65 @@ package diedrop
 import (
 	"encoding/json"
 	"errors"
+	"flag"
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
+	"strconv"
+	"strings"
 	"testing"
+
+	"pgregory.net/rapid"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
 )
 
-// chance is a repeatable series of numbers (SplitMix64): the same seed, the same test.
-type chance struct{ state uint64 }
-
-// IntN returns a number from 0 to n-1. The bias of the remainder does not matter here.
-func (c *chance) IntN(n int) int {
-	c.state += 0x9e3779b97f4a7c15
-	z := c.state
-	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
-	z = (z ^ z>>27) * 0x94d049bb133111eb
-	return int((z ^ z>>31) >> 1 % uint64(n)) //nolint:gosec // both are above 0
+// The same journeys in every run, unless somebody asks for others.
+func init() {
+	for name, value := range map[string]string{"rapid.seed": "20311", "rapid.nofailfile": "true", "rapid.checks": "150"} {
+		if err := flag.Set(name, value); err != nil {
+			panic(err)
+		}
+	}
 }
 
-func pick[T any](r *chance, from ...T) T { return from[r.IntN(len(from))] }
+// chance draws what happens in a random journey.
+type chance struct{ *rapid.T }
 
-// anyRuleset overrides some parameters that lead elsewhere.
-func anyRuleset(t *testing.T, r *chance) map[string]any {
-	t.Helper()
+// IntN returns a number from 0 to n-1.
+func (c chance) IntN(n int) int { return rapid.IntRange(0, n-1).Draw(c.T, "n") }
+
+func pick[T any](r chance, from ...T) T { return from[r.IntN(len(from))] }
+
+// anyRuleset overrides some of the parameters, each with any value that it may have, the open ranges up to a little above
+// their least.
+func anyRuleset(r chance) map[string]any {
 	params := map[string]any{}
-	for name, values := range map[string][]any{
-		"starve.variant": {"damage", "deprived", "drain"}, "starve.starts": {"next_round", "same_round"}, "starve.rounds_per_day": {1, 3},
-		"food.max_dice": {1, 2, 4}, "food.second_die_order": {"newest_first", "oldest_first"}, "food.slot_release": {"lazy", "eager"},
-		"use.step_down_max": {2, 3}, "enc.check_max": {1, 4}, "turn.check_max": {1, 4}, "dark.other_activity": {"refuse", "allow"},
-		"dark.starts": {"next_turn", "same_turn"}, "party.newcomer_food": {"share", "own"}, "mission.duplicates": {"reroll", "keep"},
-		"mission.used": {"reroll", "keep"}, "remains.slots": {0, 1, 3}, "remains.encounter": {false, true}, "search.success_min": {nil, 4},
-		"search.reveals": {"one", "all"}, "forage.at_d20": {"add_die", "no_gain"}, "enc.reaction": {true, false},
-	} {
-		params[name] = pick(r, values...)
+	for _, name := range slices.Sorted(maps.Keys(Default().Params)) {
+		if r.IntN(3) > 0 {
+			continue
+		}
+		switch options := Default().Params[name].Options.(type) {
+		case []any:
+			params[name] = pick(r, options...)
+		case string:
+			from, to, _ := strings.Cut(options, "..")
+			least, _ := strconv.Atoi(from)
+			most, err := strconv.Atoi(to)
+			if err != nil {
+				most = least + 5
+			}
+			params[name] = least + r.IntN(most-least+1)
+		default:
+			r.Fatalf("%s has the options %v", name, options)
+		}
 	}
 	return params
 }
 
 // anyCommand is a command that fits the state more often than not.
-func anyCommand(r *chance, j Journey) Command {
+func anyCommand(r chance, j Journey) Command {
 	who := j.Members[r.IntN(len(j.Members))].Name
 	small := 1 + r.IntN(3)
 	outdoors := []Command{Search{}, Forage{}, PrepareRemains{small, 4, who}, Enter{pick(r, j.Map.Locations...).ID}}
@@ -84,12 +103,21 @@ func anyCommand(r *chance, j Journey) Command {
 	return pick(r, outdoors...)
 }
 
-// sound fails when a state cannot be.
-func sound(t *testing.T, j Journey, after Command) {
+// sound fails when a state cannot be, or cannot follow the one before.
+func sound(t *rapid.T, was, j Journey, after Command) {
 	t.Helper()
 	bad := func(format string, args ...any) {
 		t.Helper()
-		t.Fatalf("after %T%+v: %s\n%s", after, after, fmt.Sprintf(format, args...), mustJSON(t, j.View()))
+		state, _ := json.Marshal(j.View()) //nolint:errcheck // a state is JSON
+		t.Fatalf("after %T%+v: %s\n%s", after, after, fmt.Sprintf(format, args...), state)
+	}
+	for _, d := range j.Food {
+		if !j.Ruleset.IsUsageDie(d) {
+			bad("d%d is no food die", d)
+		}
+	}
+	if j.Light != nil && !j.Ruleset.IsUsageDie(j.Light.Sides) {
+		bad("d%d is no die of a light", j.Light.Sides)
 	}
 	if j.SlotsHeld() < j.SlotsNeeded() {
 		bad("%d slots held, %d needed", j.SlotsHeld(), j.SlotsNeeded())
@@ -111,8 +139,10 @@ func sound(t *testing.T, j Journey, after Command) {
 			bad("%s carries less than nothing", m.Name)
 		case m.Dead && m.FoodSlots+m.Torches+m.Oil > 0:
 			bad("dead %s carries things", m.Name)
-		case j.Overloaded(m) && m.Fatigue == 0:
-			bad("%s is overloaded without Fatigue", m.Name)
+		}
+		// What one brings may be too much from the beginning; after that, only Fatigue is.
+		if i := was.member(m.Name); i >= 0 && j.Overloaded(m) && !was.Overloaded(was.Members[i]) && m.Fatigue <= was.Members[i].Fatigue {
+			bad("%s has become overloaded without Fatigue", m.Name)
 		}
 		seen[m.Name] = true
 	}
@@ -126,79 +156,102 @@ func sound(t *testing.T, j Journey, after Command) {
 	}
 }
 
-// snapshot writes all that changes in a journey.
-func snapshot(t *testing.T, j Journey) string {
-	t.Helper()
-	j.Ruleset, j.Map = nil, nil
-	return mustJSON(t, j)
+// plainly writes a value as JSON.
+func plainly(t *rapid.T, v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(raw)
 }
 
-// Whole journeys of random commands: what holds after each of them, whatever the parameters.
+// snapshot writes all that changes in a journey.
+func snapshot(t *rapid.T, j Journey) string {
+	j.Ruleset, j.Map = nil, nil
+	return plainly(t, j)
+}
+
+// Whole journeys of random commands by random rules: what holds after each of them.
 func TestRandomJourneys(t *testing.T) {
 	t.Parallel()
-	const journeys, commands = 60, 150
-	refused, accepted, kinds := map[string]bool{}, map[string]bool{}, map[string]bool{}
-	for seed := range uint64(journeys) {
-		r := &chance{seed}
-		j := scene{
-			params: anyRuleset(t, r), at: &Hex{pick(r, 1, 3), 2}, members: people(1+r.IntN(5), gear(r.IntN(7))), food: []int{pick(r, 4, 6)},
+	const commands = 150
+	refused, accepted, kinds, overridden := map[string]bool{}, map[string]bool{}, map[string]bool{}, map[string]bool{}
+	rapid.Check(t, func(rt *rapid.T) {
+		r := chance{rt}
+		params := anyRuleset(r)
+		for name := range params {
+			overridden[name] = true
+		}
+		s := scene{
+			params: params, at: &Hex{pick(r, 1, 3), 2}, members: people(1+r.IntN(5), gear(r.IntN(7))), food: []int{pick(r, 4, 6)},
 			gold: 200, light: &Light{Torch, 6},
-		}.begin(t)
+		}
+		start := s.start(t)
+		events, err := Decide(Journey{}, start, play.ReportedDice())
+		if err != nil {
+			rt.Fatalf("start: %v", err)
+		}
+		j := fold(Journey{}, events)
 		var log []Event
 		began := j
 		for range commands {
 			c := anyCommand(r, j)
-			before := snapshot(t, j)
+			before := snapshot(rt, j)
 			var asked []play.Die
 			dice := play.NewDice(func(sides int) (int, error) {
 				asked = append(asked, play.Die{Sides: sides, Face: 1 + r.IntN(sides)})
 				return asked[len(asked)-1].Face, nil
 			})
 			events, err := Decide(j, c, dice)
-			if snapshot(t, j) != before {
-				t.Fatalf("%T%+v changed the state that it was decided on", c, c)
+			if snapshot(rt, j) != before {
+				rt.Fatalf("%T%+v changed the state that it was decided on", c, c)
 			}
 			if err != nil {
 				var refusal *play.Refusal
 				if !errors.As(err, &refusal) || len(events) > 0 || len(asked) > 0 {
-					t.Fatalf("%T%+v: %v with %d events and %d dice", c, c, err, len(events), len(asked))
+					rt.Fatalf("%T%+v: %v with %d events and %d dice", c, c, err, len(events), len(asked))
 				}
 				refused[refusal.Code] = true
 				continue
 			}
 			if len(events) == 0 {
-				t.Fatalf("%T%+v leaves nothing in the log", c, c)
+				rt.Fatalf("%T%+v leaves nothing in the log", c, c)
 			}
 			accepted[fmt.Sprintf("%T", c)] = true
-			again := sameDice(t, j, c, asked, dice.Rolled())
-			eq(t, "decided again with the same dice", again, events)
+			if again := sameDice(rt, j, c, asked, dice.Rolled()); !reflect.DeepEqual(again, events) {
+				rt.Fatalf("%T%+v decided again with the same dice: %v, then %v", c, c, events, again)
+			}
 			next := j
 			for _, e := range events {
 				kinds[fmt.Sprintf("%T", e)] = true
 				next = Apply(next, e)
 			}
-			if snapshot(t, j) != before {
-				t.Fatalf("folding %T%+v changed the old state", c, c)
+			if snapshot(rt, j) != before {
+				rt.Fatalf("folding %T%+v changed the old state", c, c)
 			}
+			if next.Round < j.Round || next.Turn < j.Turn || next.Round+next.Turn > j.Round+j.Turn+1 {
+				rt.Fatalf("%T%+v: round %d to %d, turn %d to %d", c, c, j.Round, next.Round, j.Turn, next.Turn)
+			}
+			sound(rt, j, next, c)
 			log = append(log, events...)
 			j = next
-			sound(t, j, c)
 		}
 		folded := began
 		for _, e := range log {
-			folded = Apply(folded, throughJSON(t, e))
+			folded = Apply(folded, throughJSON(rt, e))
 		}
-		eq(t, "the log folded from its JSON", snapshot(t, folded), snapshot(t, j))
-	}
-	t.Logf("%d kinds of command accepted, %d refusals, %d kinds of event", len(accepted), len(refused), len(kinds))
-	if len(accepted) < 20 || len(refused) < 25 || len(kinds) < 30 {
-		t.Errorf("too little happened: %v\n%v\n%v", accepted, refused, kinds)
+		if got, want := snapshot(rt, folded), snapshot(rt, j); got != want {
+			rt.Fatalf("the log folded from its JSON:\n%s\nwant\n%s", got, want)
+		}
+	})
+	t.Logf("%d kinds of command accepted, %d refusals, %d kinds of event, %d parameters", len(accepted), len(refused), len(kinds), len(overridden))
+	if len(accepted) < 20 || len(refused) < 25 || len(kinds) < 30 || len(overridden) != len(Default().Params) {
+		t.Errorf("too little happened: %v\n%v\n%v\n%v", accepted, refused, kinds, overridden)
 	}
 }
 
 // sameDice decides a command again with the faces asked for before, as reported dice: exactly those are used.
-func sameDice(t *testing.T, j Journey, c Command, asked, recorded []play.Die) []Event {
-	t.Helper()
+func sameDice(t *rapid.T, j Journey, c Command, asked, recorded []play.Die) []Event {
 	if len(asked) != len(recorded) {
 		t.Fatalf("%T%+v asked for %d dice and recorded %d", c, c, len(asked), len(recorded))
 	}
@@ -217,10 +270,9 @@ func sameDice(t *testing.T, j Journey, c Command, asked, recorded []play.Die) []
 	return events
 }
 
-func throughJSON(t *testing.T, e Event) Event {
-	t.Helper()
+func throughJSON(t *rapid.T, e Event) Event {
 	into := reflect.New(reflect.TypeOf(e))
-	if err := json.Unmarshal([]byte(mustJSON(t, e)), into.Interface()); err != nil {
+	if err := json.Unmarshal([]byte(plainly(t, e)), into.Interface()); err != nil {
 		t.Fatal(err)
 	}
 	return into.Elem().Interface().(Event)

@@ -5,6 +5,8 @@ import (
 	"maps"
 	"slices"
 	"testing"
+
+	"github.com/wayfarer-rpg/wayfarer/rules/play"
 )
 
 // wrong lists what is wrong with a map as "field CODE".
@@ -166,4 +168,44 @@ func TestExampleMap(t *testing.T) {
 	eq(t, "kinds", slices.Sorted(maps.Keys(kinds)), []string{KindPOI, KindSettlement, KindSite})
 	eq(t, "terrains", len(terrains), len(Default().Terrains)-1) // all but "other"
 	eq(t, "hexes", len(m.Hexes), 49)
+}
+
+// Whatever a map document says, it is read or not, and what passes the checks can be played.
+func FuzzParseMap(f *testing.F) {
+	f.Add([]byte(`{"id":"m","name":"M","hexes":[{"q":0,"r":0,"terrain":"plains"},{"q":1,"r":0,"terrain":"swamp"}],
+"roads":[{"id":"r","name":"R","path":[[0,0],[1,0]]}],"rivers":[{"id":"s","name":"S","path":[[1,0],[0,0]]}],
+"locations":[{"id":"pit","name":"Pit","kind":"site","hex":[0,0],"visible":true,"table":3,"entrance":"a","rooms":{"a":["b"],"b":["a"]}},
+{"id":"inn","name":"Inn","kind":"settlement","hex":[1,0],"visible":true}],"npcs":[{"id":"n","name":"N","hex":[1,0],"text":"x"}]}`))
+	f.Add([]byte(`{"id":"m","name":"M","hexes":[],"locations":[{"id":"pit","name":"Pit","kind":"site","table":99,"entrance":"z","rooms":{"a":["a","a"],"":["b"]}}]}`))
+	f.Add([]byte(`{"hexes":[{"q":1e9,"r":-1e9}],"roads":[{"path":[[2147483648,0],[0]]}]}`))
+	rs := Default()
+	f.Fuzz(func(t *testing.T, document []byte) {
+		m, err := ParseMap(document)
+		if err != nil {
+			return
+		}
+		for _, v := range CheckMap(rs, m) {
+			if v.Field == "" || v.Code == "" || v.Message == "" {
+				t.Errorf("a fault without its place, code or words: %+v", v)
+			}
+		}
+		if again, err := ParseMap([]byte(mustJSON(t, m))); err != nil || mustJSON(t, again) != mustJSON(t, m) {
+			t.Errorf("written and read again it is another map: %v", err)
+		}
+		if len(CheckMap(rs, m)) > 0 {
+			return
+		}
+		start := Start{Ruleset: rs, Map: m, Hex: &Hex{m.Hexes[0].Q, m.Hexes[0].R}, Members: people(2), Food: []int{8}, Light: &Light{Torch, 8}}
+		events, err := Decide(Journey{}, start, play.ReportedDice())
+		if err != nil {
+			t.Fatalf("a good map cannot be played: %v", err)
+		}
+		j := fold(Journey{}, events)
+		six := play.NewDice(func(sides int) (int, error) { return sides, nil })
+		for _, c := range []Command{Move{To: Hex{j.Hex.Q + 1, j.Hex.R}}, Search{}, Enter{Location: "pit"}, TakeTurn{Trigger: TriggerRoom, To: "a"}, Retreat{}, Leave{}} {
+			if events, err := Decide(j, c, six); err == nil {
+				j = fold(j, events)
+			}
+		}
+	})
 }

@@ -131,7 +131,7 @@ func TestStart(t *testing.T) {
 				"str":         Harm{Name: "Ada", STR: -1},
 				"kind":        LightUp{Kind: "candle"},
 				"trigger":     TakeTurn{Trigger: "nap"},
-				"false[0]":    RollMissions{Count: 3, False: []int{3}},
+				"false_places[0]":    RollMissions{Count: 3, False: []int{3}},
 				"false[1]":    RollMissions{Count: 3, False: []int{1, 1}},
 			} {
 				refuseField(t, alive, c, Invalid, field)

@@ -120,19 +120,19 @@ func TestStart(t *testing.T) {
 			alive := scene{inside: "sage-stone"}.begin(t)
 			dead, _ := do(t, scene{members: people(1)}.begin(t), Harm{Name: "Ada", STR: 10})
 			for field, c := range map[string]Command{
-				"via":         Move{Via: "air"},
-				"count":       PrepareRemains{Carrier: "Ada"},
-				"value":       PrepareRemains{Count: 1, Value: -1, Carrier: "Ada"},
-				"steps":       BuyFood{},
-				"item":        BuyGear{Item: "rope"},
-				"member.str":  AddMember{Newcomer{Name: "Mabyn"}},
-				"member.name": AddMember{Newcomer{STR: 3}},
-				"hp":          Harm{Name: "Ada", HP: -1},
-				"str":         Harm{Name: "Ada", STR: -1},
-				"kind":        LightUp{Kind: "candle"},
-				"trigger":     TakeTurn{Trigger: "nap"},
-				"false_places[0]":    RollMissions{Count: 3, False: []int{3}},
-				"false[1]":    RollMissions{Count: 3, False: []int{1, 1}},
+				"via":             Move{Via: "air"},
+				"count":           PrepareRemains{Carrier: "Ada"},
+				"value":           PrepareRemains{Count: 1, Value: -1, Carrier: "Ada"},
+				"steps":           BuyFood{},
+				"item":            BuyGear{Item: "rope"},
+				"member.str":      AddMember{Newcomer{Name: "Mabyn"}},
+				"member.name":     AddMember{Newcomer{STR: 3}},
+				"hp":              Harm{Name: "Ada", HP: -1},
+				"str":             Harm{Name: "Ada", STR: -1},
+				"kind":            LightUp{Kind: "candle"},
+				"trigger":         TakeTurn{Trigger: "nap"},
+				"false_places[0]": RollMissions{Count: 3, False: []int{3}},
+				"false_places[1]": RollMissions{Count: 3, False: []int{1, 1}},
 			} {
 				refuseField(t, alive, c, Invalid, field)
 				refuseField(t, dead, c, Invalid, field)

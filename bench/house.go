@@ -138,7 +138,8 @@ func (h *house) start(ctx context.Context, dir string) error {
 			return h.add(ctx, delving, func(store journal.Store, members *adapter.RemoteMembers, conn func(string) *grpc.ClientConn) (func(grpc.ServiceRegistrar), func() error, error) {
 				s, err := dungeon.New(dungeon.Config{
 					Store: store, Members: members, Rulesets: members, Logger: h.log, Parties: partyv1.NewCampaignServiceClient(conn(parties)),
-					Leases: partyv1.NewLeaseServiceClient(conn(parties)), Dice: dicev1.NewDiceServiceClient(conn(rolling)),
+					Characters: partyv1.NewCharacterServiceClient(conn(parties)),
+					Leases:     partyv1.NewLeaseServiceClient(conn(parties)), Dice: dicev1.NewDiceServiceClient(conn(rolling)),
 				})
 				if err != nil {
 					return nil, nil, err

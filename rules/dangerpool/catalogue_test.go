@@ -312,7 +312,7 @@ func TestAddingDice(t *testing.T) {
 			d := inTomb(t)
 			d = do(t, d, Act{Action: TriggerMove, To: "hall"})
 			eq(t, "pool, area", []any{d.Pool, d.Area, d.Visited}, []any{1, "hall", []string{"gate", "hall"}})
-			eq(t, "field", refuse(t, d, Act{Action: TriggerMove, To: "attic"}, NoSuchArea), "to")
+			eq(t, "field", refuse(t, d, Act{Action: TriggerMove, To: "attic"}, NotConnected), "to")
 			eq(t, "field", refuse(t, inTomb(t), Act{Action: TriggerMove, To: "crypt"}, NotConnected), "to")
 		},
 		"POOL-ADD-07": func(t *testing.T) {

@@ -82,7 +82,7 @@ type (
 	// DrawAttention is a risk taken (POOL-ADD-04).
 	DrawAttention struct{ Calls []Call }
 	// Act is a dungeon action: TriggerMove, TriggerInteract or TriggerHunkerDown (POOL-ADD-05 to -08).
-	// Refused: HUNKERED (to hunker down again), NO_SUCH_AREA, NOT_CONNECTED.
+	// Refused: HUNKERED (to hunker down again), NO_SUCH_AREA (on a map without areas), NOT_CONNECTED.
 	Act struct {
 		Action string
 		// To is the area to which a move goes, on a map that has areas.

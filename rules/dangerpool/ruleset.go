@@ -550,6 +550,15 @@ func (rs *Ruleset) Reach(source string) (bright, dim int) {
 	return l.BrightFt, max(l.BrightFt, l.DimFt)
 }
 
+// Shape is how a kind of light shines, "RADIUS" or "CONE"; empty for an unknown source.
+func (rs *Ruleset) Shape(source string) string {
+	l, _ := rs.source(source)
+	return l.Shape
+}
+
+// PoolLimit is the number of dice at which the pool spills (POOL-BASE-03).
+func (rs *Ruleset) PoolLimit() int { return rs.int(paramPoolLimit) }
+
 // ProvisionsNeeded tells whether the setup asks for a note of the provisions (POOL-SETUP-04).
 func (rs *Ruleset) ProvisionsNeeded() bool { return !rs.is(paramProvisionsRules, optionNone) }
 

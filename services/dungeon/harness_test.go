@@ -265,7 +265,7 @@ func (w *world) node(change ...func(*dungeon.Config)) *node {
 	w.t.Helper()
 	conn := dial(w.t, w.addr, grpc.WithChainUnaryInterceptor(auth.UnaryClient(), w.called))
 	cfg := dungeon.Config{
-		Store: w.store, Parties: partyv1.NewCampaignServiceClient(conn), Leases: partyv1.NewLeaseServiceClient(conn), Dice: dicev1.NewDiceServiceClient(conn),
+		Store: w.store, Parties: partyv1.NewCampaignServiceClient(conn), Characters: partyv1.NewCharacterServiceClient(conn), Leases: partyv1.NewLeaseServiceClient(conn), Dice: dicev1.NewDiceServiceClient(conn),
 		Members: adapter.NewRemoteMembers(partyv1.NewMembershipServiceClient(conn), 0, time.Now),
 		Logger:  slog.New(slog.DiscardHandler),
 		// Heads at every other record, so that replicas load states as well as records.

@@ -18,10 +18,12 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/requestid"
+	"github.com/wayfarer-rpg/wayfarer/rules/dangerpool"
 	"github.com/wayfarer-rpg/wayfarer/rules/digger"
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
 	"github.com/wayfarer-rpg/wayfarer/rules/ruleset"
 	"github.com/wayfarer-rpg/wayfarer/services/adapter"
+	"github.com/wayfarer-rpg/wayfarer/services/dungeon/delve"
 )
 
 // Config says what a [Server] works with. Rules and Journal may be left out.
@@ -31,13 +33,15 @@ type Config struct {
 	// Members tells who may do what.
 	Members adapter.Members
 	// Parties and Leases reach the party service, Dice the dice service, with this service's own identity.
-	Parties partyv1.CampaignServiceClient
-	Leases  partyv1.LeaseServiceClient
-	Dice    dicev1.DiceServiceClient
+	Parties    partyv1.CampaignServiceClient
+	Characters partyv1.CharacterServiceClient
+	Leases     partyv1.LeaseServiceClient
+	Dice       dicev1.DiceServiceClient
 	// Rulesets tells by which rules a campaign plays. Nil: every campaign plays by Rules.
 	Rulesets adapter.Rulesets
-	// Rules is the Digger ruleset of campaigns without one of their own. Nil: the shipped one.
-	Rules *digger.Ruleset
+	// Rules is the Digger ruleset of campaigns without one of their own, PoolRules the Danger Pool's. Nil: the shipped one.
+	Rules     *digger.Ruleset
+	PoolRules *dangerpool.Ruleset
 	// Logger takes what nobody else is told.
 	Logger *slog.Logger
 	// Journal are further options of the journals, for tests.
@@ -54,24 +58,32 @@ type Server struct {
 	access      *adapter.Access
 	definitions *adapter.Aggregate[definition, *dungeonv1.DungeonEvent]
 	runs        *adapter.Aggregate[run, *dungeonv1.RunEvent]
+	delves      *delve.Server
 	// simulations has a place for each that may run at once.
 	simulations chan struct{}
 }
 
 // New returns a server.
 func New(cfg Config) (*Server, error) {
-	if cfg.Store == nil || cfg.Members == nil || cfg.Parties == nil || cfg.Leases == nil || cfg.Dice == nil || cfg.Logger == nil {
-		return nil, errors.New("dungeon: store, members, parties, leases, dice and logger are all needed")
+	if cfg.Store == nil || cfg.Members == nil || cfg.Parties == nil || cfg.Characters == nil || cfg.Leases == nil || cfg.Dice == nil || cfg.Logger == nil {
+		return nil, errors.New("dungeon: store, members, parties, characters, leases, dice and logger are all needed")
 	}
 	if cfg.Rules == nil {
 		cfg.Rules = digger.Default()
 	}
-	return &Server{
+	s := &Server{
 		cfg: cfg, log: cfg.Logger, access: adapter.NewAccess(cfg.Members),
 		definitions: adapter.NewAggregate(cfg.Store, nil, definitionSpec, cfg.Journal...),
 		runs:        adapter.NewAggregate(cfg.Store, adapter.RemoteKeys{Client: cfg.Dice}, runSpec, cfg.Journal...),
 		simulations: make(chan struct{}, maxSimulations),
-	}, nil
+	}
+	var err error
+	s.delves, err = delve.New(delve.Config{
+		Store: cfg.Store, Members: cfg.Members, Characters: cfg.Characters, Dice: cfg.Dice, Rulesets: cfg.Rulesets, Rules: cfg.PoolRules,
+		Logger: cfg.Logger, Journal: cfg.Journal,
+		Dungeon: func(ctx context.Context, name string) error { _, err := s.definitions.Load(ctx, name); return err },
+	})
+	return s, err
 }
 
 // diggerRules returns the Digger rules that a campaign plays by now, with the campaign record that they come from.
@@ -83,15 +95,27 @@ func (s *Server) diggerRules(ctx context.Context, campaign string) (*digger.Rule
 func (s *Server) Register(r grpc.ServiceRegistrar) {
 	dungeonv1.RegisterDungeonServiceServer(r, s)
 	dungeonv1.RegisterRunServiceServer(r, s)
+	s.delves.Register(r)
 }
 
 // Sweep carries on starts and ends that a crash left open, at once and at each tick, until ctx ends.
 func (s *Server) Sweep(ctx context.Context, tick <-chan time.Time) {
-	s.runs.Sweep(ctx, s.log, tick, s.carry)
+	for {
+		if err := errors.Join(s.runs.Journal().Sweep(ctx, s.carry), s.delves.Sweep(ctx)); err != nil && ctx.Err() == nil {
+			s.log.WarnContext(ctx, "sweep", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick:
+		}
+	}
 }
 
 // Close ends all watches.
-func (s *Server) Close() error { return errors.Join(s.definitions.Close(), s.runs.Close()) }
+func (s *Server) Close() error {
+	return errors.Join(s.definitions.Close(), s.runs.Close(), s.delves.Close())
+}
 
 // GetRun implements RunService.
 func (s *Server) GetRun(ctx context.Context, req *dungeonv1.GetRunRequest) (*dungeonv1.GetRunResponse, error) {

@@ -49,7 +49,7 @@ func services(expeditions bool) []service {
 			open: func(d deps) (instance, error) {
 				s, err := dungeon.New(dungeon.Config{
 					Store: d.store, Members: d.members, Rulesets: d.rulesets, Logger: d.log,
-					Parties: partyv1.NewCampaignServiceClient(d.conn("party")), Leases: partyv1.NewLeaseServiceClient(d.conn("party")),
+					Parties: partyv1.NewCampaignServiceClient(d.conn("party")), Characters: partyv1.NewCharacterServiceClient(d.conn("party")), Leases: partyv1.NewLeaseServiceClient(d.conn("party")),
 					Dice: dicev1.NewDiceServiceClient(d.conn("dice")),
 				})
 				if err != nil {
@@ -57,7 +57,7 @@ func services(expeditions bool) []service {
 				}
 				return instance{register: s.Register, sweep: s.Sweep, close: s.Close}, nil
 			},
-			bind: []binding{dungeonv1.RegisterDungeonServiceHandler, dungeonv1.RegisterRunServiceHandler},
+			bind: []binding{dungeonv1.RegisterDungeonServiceHandler, dungeonv1.RegisterRunServiceHandler, dungeonv1.RegisterDelveServiceHandler},
 		},
 		{
 			name: "travel",

@@ -91,7 +91,7 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 		{Name: "party", Register: []rest.Registration{
 			partyv1.RegisterCampaignServiceHandler, partyv1.RegisterCharacterServiceHandler, partyv1.RegisterCompanyServiceHandler,
 		}},
-		{Name: "dungeon", Register: []rest.Registration{dungeonv1.RegisterDungeonServiceHandler, dungeonv1.RegisterRunServiceHandler}},
+		{Name: "dungeon", Register: []rest.Registration{dungeonv1.RegisterDungeonServiceHandler, dungeonv1.RegisterRunServiceHandler, dungeonv1.RegisterDelveServiceHandler}},
 		{Name: "travel", Register: []rest.Registration{travelv1.RegisterRegionServiceHandler, travelv1.RegisterJourneyServiceHandler, travelv1.RegisterMissionServiceHandler}},
 		{Name: "expedition", Register: []rest.Registration{expeditionv1.RegisterExpeditionServiceHandler}},
 	}

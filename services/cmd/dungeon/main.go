@@ -15,7 +15,7 @@ func main() {
 	program.Main("dungeon", version, func(d program.Deps) (program.Service, error) {
 		return dungeon.New(dungeon.Config{
 			Store: d.Store, Members: d.Members, Rulesets: d.Rulesets, Logger: d.Logger, Dice: dicev1.NewDiceServiceClient(d.Dice),
-			Parties: partyv1.NewCampaignServiceClient(d.Party), Leases: partyv1.NewLeaseServiceClient(d.Party),
+			Parties: partyv1.NewCampaignServiceClient(d.Party), Characters: partyv1.NewCharacterServiceClient(d.Party), Leases: partyv1.NewLeaseServiceClient(d.Party),
 		})
 	})
 }

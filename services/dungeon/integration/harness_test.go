@@ -259,7 +259,7 @@ func (w *world) node(trips ...*trip) *node {
 		return tr.around(func() error { return invoke(ctx, method, req, reply, cc, opts...) })
 	})
 	srv, err := dungeon.New(dungeon.Config{
-		Store: tripStore{w.store, tr}, Members: w.party, Rulesets: w.party, Parties: partyv1.NewCampaignServiceClient(lenders), Leases: partyv1.NewLeaseServiceClient(lenders),
+		Store: tripStore{w.store, tr}, Members: w.party, Rulesets: w.party, Parties: partyv1.NewCampaignServiceClient(lenders), Characters: partyv1.NewCharacterServiceClient(lenders), Leases: partyv1.NewLeaseServiceClient(lenders),
 		Dice: dicev1.NewDiceServiceClient(lenders), Logger: slog.New(slog.DiscardHandler), Journal: w.journal(),
 	})
 	if err != nil {

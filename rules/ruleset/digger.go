@@ -167,14 +167,20 @@ func expand(tree any, at, pattern []string) [][]string {
 }
 
 // completeDigger works out the dungeon points of a new character where nobody said them.
-func completeDigger(document any, overridden func(string) bool) {
+func completeDigger(document any, overridden func(string) bool) map[string]string {
 	if overridden("dp.dp_at_creation") {
-		return
+		return nil
 	}
 	cp, per := whole(lookup(document, []string{"dp", "cp_at_creation"})), whole(lookup(document, []string{"dp", "cp_per_dp"}))
 	if per > 0 {
 		patch(document, []string{"dp", "dp_at_creation"}, cp/per)
 	}
+	for _, name := range []string{"dp.cp_at_creation", "dp.cp_per_dp"} {
+		if overridden(name) {
+			return map[string]string{"dp.dp_at_creation": name}
+		}
+	}
+	return nil
 }
 
 // whole reads a whole number of a document that is being made: as it was shipped, or as it was set.

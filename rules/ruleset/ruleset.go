@@ -92,8 +92,9 @@ type spec struct {
 	document   func() []byte
 	parse      func(document []byte) error
 	parameters func(document any) []Parameter
-	// complete adds to a patched document what follows from the overrides; may be nil.
-	complete func(document any, overridden func(name string) bool)
+	// complete adds to a patched document what follows from the overrides, and tells of each parameter set so from which
+	// override; may be nil.
+	complete func(document any, overridden func(name string) bool) map[string]string
 }
 
 var specs = map[string]spec{
@@ -161,8 +162,8 @@ func Known(system string) bool {
 func Parameters(system string) []Parameter { return slices.Clone(systems()[system].list) }
 
 // Effective returns the document of a system with overrides in it. Origins tells for every parameter whose value does not
-// come from the shipped document which override it comes from: its own, that of the table around it, or, for a table, one
-// of an entry in it. Refused are UNKNOWN_SYSTEM, UNKNOWN_PARAMETER, WRONG_TYPE, OUT_OF_RANGE and INVALID_RULESET.
+// come from the shipped document which override it comes from: its own, that of the table around it, for a table one of an
+// entry in it, and for a value that follows from others one of those. Refused are UNKNOWN_SYSTEM, UNKNOWN_PARAMETER, WRONG_TYPE, OUT_OF_RANGE and INVALID_RULESET.
 // Values are as JSON decodes them; whole numbers may be of any type.
 func Effective(system string, overrides map[string]any) (document []byte, origins map[string]string, err error) {
 	sys, ok := systems()[system]
@@ -185,8 +186,9 @@ func Effective(system string, overrides map[string]any) (document []byte, origin
 	for _, name := range names {
 		patch(tree, sys.named[name].path, overrides[name])
 	}
+	origins = sys.origins(names)
 	if sys.complete != nil {
-		sys.complete(tree, func(name string) bool { _, ok := overrides[name]; return ok })
+		maps.Copy(origins, sys.complete(tree, func(name string) bool { _, ok := overrides[name]; return ok }))
 	}
 	if document, err = json.Marshal(tree); err != nil {
 		return nil, nil, fmt.Errorf("ruleset: %w", err)
@@ -194,7 +196,7 @@ func Effective(system string, overrides map[string]any) (document []byte, origin
 	if err := sys.parse(document); err != nil {
 		return nil, nil, sys.invalid(names, err)
 	}
-	return document, sys.origins(names), nil
+	return document, origins, nil
 }
 
 // check refuses names and values that are wrong by themselves. It returns the names so that a table comes before what is

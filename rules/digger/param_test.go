@@ -323,6 +323,23 @@ func TestEveryParameterMatters(t *testing.T) {
 	}
 }
 
+// A ruleset may be one by which a run never ends; a simulation says so instead of going on for ever.
+func TestASimulationThatNeverEnds(t *testing.T) {
+	t.Parallel()
+	none := map[string]int{"1": 0, "2": 0, "3": 0, "4": 0}
+	rs := variant(t, map[string]any{
+		"challenge.tn": map[string]int{"1": 999, "2": 999, "3": 999, "4": 999}, "exploration.failure": none,
+		"exhaustion.party_failure": none, "exhaustion.individual_failure": none, "risk.extra_exhaustion": 0,
+		"risk.tool_extra_exhaustion": map[string]int{"major": 0, "minor": 0},
+	})
+	sim, err := NewSimulator(rs, deck(), Sensible, 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = sim.Play(func(int) int { return 1 })
+	equal(t, "code", codeOf(t, err), NeverEnds)
+}
+
 // qualityKnobs tries what qualities and drawbacks are.
 func qualityKnobs(knobs map[string][]knob, buying func(Tool) func(*testing.T, *Ruleset) any) {
 	for name, q := range Default().Tools.Qualities {

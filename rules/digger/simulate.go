@@ -36,6 +36,12 @@ const (
 	riskUpTo                              = 75
 )
 
+// NeverEnds refuses to simulate by a ruleset under which a run neither gets on nor tires anybody.
+const NeverEnds = "NEVER_ENDS"
+
+// maxRounds bounds a simulated run. By the shipped numbers none has more than some ten challenges.
+const maxRounds = 10_000
+
 // spreads are the ratings of reference characters, the highest first, each with its weight.
 var spreads = []struct {
 	ratings [4]int
@@ -336,6 +342,9 @@ func (s *Simulator) Play(faces Faces) (Simulated, error) {
 		if g.Over() {
 			out.Outcome = g.Outcome
 			return out, dice.Close()
+		}
+		if len(out.Rounds) == maxRounds {
+			return out, play.Refuse(NeverEnds, "a run goes on after %d challenges: by these numbers it never ends", maxRounds)
 		}
 		for ok := false; !ok; ok = !g.Exhausted(g.Members[drawer]) {
 			drawer = (drawer + 1) % len(g.Members)

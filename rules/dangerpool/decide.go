@@ -735,7 +735,7 @@ func (c Narrate) decide(t *turn) error {
 		return err
 	}
 	if c.Call == (Call{}) {
-		return invalid("", "nothing is told")
+		return invalid("shows", "nothing is told")
 	}
 	i := slices.IndexFunc(t.Last, func(s Spilled) bool { return s.Number == c.Spill })
 	if i < 0 {
@@ -948,7 +948,7 @@ func (c Adjust) check(t *turn) error {
 	}
 	if c.Pool == nil && c.RealClock == nil && c.WaitClock == nil && c.Hunkered == nil && c.FreeAction == nil && c.Area == nil &&
 		len(c.Lights)+len(c.Drop)+len(c.Spells) == 0 {
-		return invalid("", "nothing is set")
+		return invalid("pool", "nothing is set, neither the pool nor anything else")
 	}
 	block := paramWaitBlock
 	if hunkered := t.Hunkered; c.Hunkered != nil && *c.Hunkered || c.Hunkered == nil && hunkered {

@@ -111,7 +111,7 @@ func TestArgumentsAreChecked(t *testing.T) {
 		"a novel":                         {d, EndCombat{[]Call{{Shows: strings.Repeat("x", MaxText+1)}}}, Invalid, "calls[0].shows"},
 		"a novel in secret":               {d, EndCombat{[]Call{{Note: strings.Repeat("x", MaxText+1)}}}, Invalid, "calls[0].note"},
 		"a GM's hand without a reason":    {d, Adjust{Pool: ptr(1)}, Invalid, "reason"},
-		"a GM's hand that sets nothing":   {d, Adjust{Reason: "x"}, Invalid, ""},
+		"a GM's hand that sets nothing":   {d, Adjust{Reason: "x"}, Invalid, "pool"},
 		"a pool that would have spilled":  {d, Adjust{Reason: "x", Pool: ptr(6)}, Invalid, "pool"},
 		"a negative pool":                 {d, Adjust{Reason: "x", Pool: ptr(-1)}, Invalid, "pool"},
 		"a real clock past its block":     {d, Adjust{Reason: "x", RealClock: ptr(10)}, Invalid, "real_clock"},

@@ -454,7 +454,7 @@ func (s Step) Play(d Delve) (Delve, Stepped, error) {
 		return d, Stepped{}, fmt.Errorf("%s: %w", s.Trigger, err)
 	}
 	got := Stepped{Result: ResultOf(s.Trigger, events)}
-	if err := errors.Join(s.fits(got.Result.Spills), dice.Close()); err != nil {
+	if err := errors.Join(s.Fits(got.Result.Spills), dice.Close()); err != nil {
 		return d, Stepped{}, fmt.Errorf("%s: %w", s.Trigger, err)
 	}
 	d = fold(d, events)
@@ -462,8 +462,8 @@ func (s Step) Play(d Delve) (Delve, Stepped, error) {
 	return d, got, nil
 }
 
-// fits tells whether the dice given are, spill by spill, those that were used.
-func (s Step) fits(spills []SpillView) error {
+// Fits tells whether the dice given are, spill by spill, those that were used.
+func (s Step) Fits(spills []SpillView) error {
 	if len(s.Spills) != len(spills) {
 		return fmt.Errorf("spills: %d given, %d happen", len(s.Spills), len(spills))
 	}

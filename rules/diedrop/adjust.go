@@ -9,7 +9,7 @@ import (
 )
 
 // Adjust is the GM's hand in the journey: it sets what is named and leaves the rest. It takes no dice, no round and no
-// turn. Food has to find room, as anybody's does; members at strength 0 die as ever.
+// turn. Food and loads have to find room, as anybody's do; members at strength 0 die as ever, and drop their loads.
 // Refused: OFF_MAP, UNKNOWN_LOCATION, NOT_HERE, NO_SUCH_WAY, NO_SUCH_MEMBER, NO_ROOM.
 type Adjust struct {
 	// Reason is kept in the log: 1 to 500 characters.
@@ -24,9 +24,17 @@ type Adjust struct {
 	Light *Light
 	// Position takes the company elsewhere.
 	Position *Position
+	// Discovered are ids of hidden locations that the company hears of.
+	Discovered []string
+	// Cargo are all loads from now on, each with a living carrier who has room for it beside what else they carry; a pointer
+	// to an empty list takes all of them away. Their slots are the ruleset's.
+	Cargo *[]Load
 	// Members are living members, each once.
 	Members []MemberAdjustment
 }
+
+// maxCreature bounds what a load is called, in characters.
+const maxCreature = 200
 
 // Position is a place: a hex, a location in it and a room of that location, each of the last two optional. In a crawl
 // without a map Hex is nil.
@@ -45,7 +53,8 @@ type MemberAdjustment struct {
 	Gear, Fatigue, Torches, Oil *int
 }
 
-// Adjusted tells what a GM changed; members and food are told by MembersChanged and FoodChanged, which follow.
+// Adjusted tells what a GM changed; what of it is told by LocationsFound, MembersChanged, CargoChanged and FoodChanged
+// follows.
 type Adjusted struct {
 	Reason  string `json:"reason"`
 	Gold    *int   `json:"gold,omitempty"`
@@ -88,7 +97,8 @@ func (c Adjust) check(rs *Ruleset) error {
 	if n := utf8.RuneCountInString(c.Reason); n < 1 || n > 500 {
 		return invalid("reason", "a reason has 1 to 500 characters")
 	}
-	if c.Gold == nil && c.Boat == nil && c.Lantern == nil && c.Food == nil && c.Light == nil && c.Position == nil && len(c.Members) == 0 {
+	if c.Gold == nil && c.Boat == nil && c.Lantern == nil && c.Food == nil && c.Light == nil && c.Position == nil &&
+		len(c.Discovered) == 0 && c.Cargo == nil && len(c.Members) == 0 {
 		return invalid("", "nothing is set")
 	}
 	var food []int
@@ -116,6 +126,14 @@ func (c Adjust) check(rs *Ruleset) error {
 		}
 		seen[m.Name] = true
 	}
+	if c.Cargo == nil {
+		return nil
+	}
+	for i, l := range *c.Cargo {
+		if l.Value < 0 || l.Value > MaxGold || l.Count < 0 || l.Count > maxNumber || utf8.RuneCountInString(l.Creature) > maxCreature {
+			return invalid(fmt.Sprintf("cargo[%d]", i), "a load has up to %d letters, a count from 0 to %d and a value from 0 to %d", maxCreature, maxNumber, MaxGold)
+		}
+	}
 	return nil
 }
 
@@ -132,7 +150,13 @@ func (c Adjust) decide(t *turn) error {
 	if l, ok := t.place(); c.Position != nil && ok && !l.Visible && !slices.Contains(t.Discovered, l.ID) {
 		t.emit(LocationsFound{Locations: []string{l.ID}})
 	}
+	if err := t.hear(c.Discovered); err != nil {
+		return err
+	}
 	if err := t.adjustMembers(c.Members); err != nil {
+		return err
+	}
+	if err := t.reload(c.Cargo); err != nil {
 		return err
 	}
 	if c.Food == nil || t.Living() == 0 {
@@ -173,6 +197,45 @@ func (t *turn) wayTo(p Position) ([]string, error) {
 	}
 	slices.Reverse(way)
 	return way, nil
+}
+
+// hear makes hidden locations known; those that are known already change nothing.
+func (t *turn) hear(ids []string) error {
+	var news []string
+	for i, id := range ids {
+		l, ok := t.Map.location(id)
+		if !ok || l.Visible {
+			return play.Refuse(UnknownLocation, "there is no hidden location %s", id).At(fmt.Sprintf("discovered[%d]", i))
+		}
+		if !slices.Contains(t.Discovered, id) && !slices.Contains(news, id) {
+			news = append(news, id)
+		}
+	}
+	if len(news) > 0 {
+		t.emit(LocationsFound{Locations: news})
+	}
+	return nil
+}
+
+// reload sets the loads.
+func (t *turn) reload(cargo *[]Load) error {
+	if cargo == nil {
+		return nil
+	}
+	loads := slices.Clone(*cargo)
+	for i := range loads {
+		loads[i].Slots = t.Ruleset.int("remains.slots")
+		if t.living(loads[i].Carrier) < 0 {
+			return play.Refuse(NoSuchMember, "no living member is named %s", loads[i].Carrier).At(fmt.Sprintf("cargo[%d].carrier", i))
+		}
+	}
+	t.emit(CargoChanged{Cargo: loads})
+	for i, l := range loads {
+		if l.Slots > 0 && t.Overloaded(t.Members[t.living(l.Carrier)]) {
+			return play.Refuse(NoRoom, "%s cannot carry that", l.Carrier).At(fmt.Sprintf("cargo[%d].carrier", i))
+		}
+	}
+	return nil
 }
 
 func (t *turn) adjustMembers(changes []MemberAdjustment) error {

@@ -1,6 +1,9 @@
 package diedrop
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func ptr[T any](v T) *T { return &v }
 
@@ -54,6 +57,32 @@ func TestAdjust(t *testing.T) {
 			eq(t, "discovered", j.Discovered, []string{"gullet"})
 			j, _ = do(t, j, Leave{})
 			do(t, j, Enter{"gullet"}, 5)
+		},
+		"the company hears of hidden places": func(t *testing.T) {
+			j := scene{food: []int{8}, discovered: []string{"gullet"}}.begin(t)
+			after, events := do(t, j, Adjust{Reason: "a drunkard's tale", Discovered: []string{"mirefold", "gullet", "orlo", "mirefold"}})
+			eq(t, "discovered", after.Discovered, []string{"gullet", "mirefold", "orlo"})
+			eq(t, "told", has[LocationsFound](events), true)
+			_, events = do(t, after, Adjust{Reason: "the same again", Discovered: []string{"orlo"}})
+			eq(t, "told again", has[LocationsFound](events), false)
+			for _, id := range []string{"nowhere", "tallowick"} {
+				refuseField(t, j, Adjust{Reason: "x", Discovered: []string{"gullet", id}}, UnknownLocation, "discovered[1]")
+			}
+		},
+		"loads have carriers with room": func(t *testing.T) {
+			j := scene{food: []int{8}, members: people(2, gear(8))}.begin(t)
+			pelts := Load{Carrier: "Ada", Creature: "Wolves", Count: 2, Value: 12, Slots: 7}
+			after, _ := do(t, j, Adjust{Reason: "a gift", Cargo: &[]Load{pelts}})
+			pelts.Slots = 1
+			eq(t, "cargo", after.Cargo, []Load{pelts})
+			eq(t, "used", after.SlotsUsed(after.Members[0]), 10)
+			refuseField(t, after, Adjust{Reason: "x", Cargo: &[]Load{pelts, pelts}}, NoRoom, "cargo[0].carrier")
+			refuseField(t, after, Adjust{Reason: "x", Cargo: &[]Load{pelts, {Carrier: "Zoe"}}}, NoSuchMember, "cargo[1].carrier")
+			refuseField(t, after, Adjust{Reason: "x", Cargo: &[]Load{{Carrier: "Ada", Value: -1}}}, Invalid, "cargo[0]")
+			refuseField(t, after, Adjust{Reason: "x", Cargo: &[]Load{{Carrier: "Ada", Creature: strings.Repeat("x", 201)}}}, Invalid, "cargo[0]")
+			refuse(t, after, Adjust{Reason: "no room beside the load", Food: &[]int{20}}, "no_room")
+			after, _ = do(t, after, Adjust{Reason: "thieves", Cargo: &[]Load{}})
+			eq(t, "cargo", len(after.Cargo), 0)
 		},
 		"members": func(t *testing.T) {
 			j := scene{members: people(2), food: []int{8}}.begin(t)

@@ -89,6 +89,7 @@ func anyCommand(r chance, j Journey) Command {
 		Loot{}, FreeFoodSlots{}, Rest{}, LightUp{pick(r, Torch, Lantern)}, RollMissions{Count: small}, UseMission{1 + r.IntN(20), pick(r, "", "A text")},
 		Distribute{map[string]int{who: j.SlotsNeeded()}}, Harm{who, r.IntN(2), r.IntN(2)},
 		Adjust{Reason: "x", Gold: ptr(60)}, Adjust{Reason: "x", Food: &[]int{pick(r, 4, 8, 20)}},
+		Adjust{Reason: "x", Cargo: &[]Load{{Carrier: who, Creature: "Wolves", Count: small}}, Discovered: []string{pick(r, "mirefold", "orlo", "gullet")}},
 	}
 	switch kind := j.insideKind(); {
 	case r.IntN(4) == 0:

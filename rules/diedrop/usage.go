@@ -28,7 +28,7 @@ type Usage struct {
 // RollUsage checks a usage die: all n dice of its present size are rolled before anything is decided, and it steps down
 // once at most (DDW-USE-03, -05, -06).
 func RollUsage(rs *Ruleset, sides, n int, keep Keep, purpose string, dice *play.Dice) Usage {
-	u := Usage{Sides: sides, Dice: n, Keep: keep, Next: sides}
+	u := Usage{Sides: sides, Dice: n, Keep: keep}
 	for i := range n {
 		face := dice.Roll(purpose, sides)
 		switch {
@@ -36,10 +36,17 @@ func RollUsage(rs *Ruleset, sides, n int, keep Keep, purpose string, dice *play.
 			u.Kept = face
 		}
 	}
-	if u.SteppedDown = u.Kept <= rs.int("use.step_down_max"); u.SteppedDown {
-		u.Next = rs.stepDown(sides)
-	}
+	u.SteppedDown, u.Next = rs.UsageAfter(sides, u.Kept)
 	return u
+}
+
+// UsageAfter tells whether a usage die steps down when the face kept counts, and what it is then, 0 when it is used up
+// (DDW-USE-03, -04).
+func (rs *Ruleset) UsageAfter(sides, kept int) (steppedDown bool, next int) {
+	if kept <= rs.int("use.step_down_max") {
+		return true, rs.stepDown(sides)
+	}
+	return false, sides
 }
 
 // Route is how a hex is entered.

@@ -300,6 +300,12 @@ func TestTheGMsHand(t *testing.T) {
 	if diff := cmp.Diff(j, n.journey(gm), protocmp.Transform()); diff != "" {
 		t.Errorf("(-answered +read):\n%s", diff)
 	}
+	heard := do[*travelv1.AdjustResponse](n, gm, &travelv1.AdjustRequest{
+		Name: trek, Reason: "a trapper's talk and his furs", Discovered: []string{"orlo"}, Cargo: &travelv1.Cargo{Loads: []*travelv1.Load{{Carrier: "Bram", Creature: "Wolves", Count: 2, Value: 11}}},
+	}).GetJourney()
+	if diff := cmp.Diff([]string{"mirefold", "orlo"}, heard.GetDiscovered()); diff != "" || heard.GetCargo()[0].GetSlots() != 1 || heard.GetCargo()[0].GetValue() != 11 {
+		t.Errorf("the cargo is %v, discovered (-want +got):\n%s", heard.GetCargo(), diff)
+	}
 	out := do[*travelv1.AdjustResponse](n, gm, &travelv1.AdjustRequest{Name: trek, Reason: "wind", Light: &travelv1.Light{}, Food: &travelv1.Food{}}).GetJourney()
 	if !out.GetDark() || len(out.GetFood()) != 0 || out.GetGold() != 7 {
 		t.Errorf("the journey is %v", out)
@@ -309,11 +315,13 @@ func TestTheGMsHand(t *testing.T) {
 		req  *travelv1.AdjustRequest
 		want refusal
 	}{
-		"a player":          {adas, &travelv1.AdjustRequest{Character: ada, Reason: "x", Gold: proto.Int32(99)}, refusal{codes.PermissionDenied, "NOT_GM", ""}},
-		"without a reason":  {gm, &travelv1.AdjustRequest{Gold: proto.Int32(99)}, refusal{codes.InvalidArgument, "INVALID", "reason"}},
-		"off the map":       {gm, &travelv1.AdjustRequest{Reason: "x", Position: &travelv1.Position{Hex: hex(99, 0)}}, refusal{codes.InvalidArgument, "OFF_MAP", "position.hex"}},
-		"too much to carry": {gm, &travelv1.AdjustRequest{Reason: "x", Food: &travelv1.Food{Dice: []int32{20, 20}}, Members: []*travelv1.MemberAdjustment{{Name: "Ada", Gear: proto.Int32(10)}}}, refusal{codes.InvalidArgument, "NO_ROOM", "food"}},
-		"the dead":          {gm, &travelv1.AdjustRequest{Reason: "x", Members: []*travelv1.MemberAdjustment{{Name: "Mabyn", Hp: proto.Int32(1)}}}, refusal{codes.InvalidArgument, "NO_SUCH_MEMBER", "members[0].name"}},
+		"a player":             {adas, &travelv1.AdjustRequest{Character: ada, Reason: "x", Gold: proto.Int32(99)}, refusal{codes.PermissionDenied, "NOT_GM", ""}},
+		"without a reason":     {gm, &travelv1.AdjustRequest{Gold: proto.Int32(99)}, refusal{codes.InvalidArgument, "INVALID", "reason"}},
+		"off the map":          {gm, &travelv1.AdjustRequest{Reason: "x", Position: &travelv1.Position{Hex: hex(99, 0)}}, refusal{codes.InvalidArgument, "OFF_MAP", "position.hex"}},
+		"too much to carry":    {gm, &travelv1.AdjustRequest{Reason: "x", Food: &travelv1.Food{Dice: []int32{20, 20}}, Members: []*travelv1.MemberAdjustment{{Name: "Ada", Gear: proto.Int32(10)}}}, refusal{codes.InvalidArgument, "NO_ROOM", "food"}},
+		"a load for nobody":    {gm, &travelv1.AdjustRequest{Reason: "x", Cargo: &travelv1.Cargo{Loads: []*travelv1.Load{{Carrier: "Wat"}}}}, refusal{codes.InvalidArgument, "NO_SUCH_MEMBER", "cargo.loads[0].carrier"}},
+		"a place known to all": {gm, &travelv1.AdjustRequest{Reason: "x", Discovered: []string{"tallowick"}}, refusal{codes.InvalidArgument, "UNKNOWN_LOCATION", "discovered[0]"}},
+		"the dead":             {gm, &travelv1.AdjustRequest{Reason: "x", Members: []*travelv1.MemberAdjustment{{Name: "Mabyn", Hp: proto.Int32(1)}}}, refusal{codes.InvalidArgument, "NO_SUCH_MEMBER", "members[0].name"}},
 	} {
 		before := n.seqs(t)
 		set(tt.req, "name", trek)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"slices"
+	"strings"
 
 	"google.golang.org/protobuf/proto"
 
@@ -165,8 +166,13 @@ func (s *Server) play(ctx context.Context, req playRequest, c diedrop.Command, c
 // placed names the field of a request that holds the place of which the rules complain.
 func placed(c diedrop.Command, err error) error {
 	var r *play.Refusal
-	if _, ok := c.(diedrop.Adjust); ok && errors.As(err, &r) && (r.Field == "hex" || r.Field == "inside") {
-		return r.At("position." + r.Field)
+	if _, ok := c.(diedrop.Adjust); ok && errors.As(err, &r) {
+		switch {
+		case r.Field == "hex" || r.Field == "inside":
+			return r.At("position." + r.Field)
+		case strings.HasPrefix(r.Field, "cargo["):
+			return r.At("cargo.loads" + strings.TrimPrefix(r.Field, "cargo"))
+		}
 	}
 	return err
 }

@@ -342,6 +342,11 @@ func adjustFrom(req *travelv1.AdjustRequest) diedrop.Adjust {
 		food := ints(req.GetFood().GetDice())
 		c.Food = &food
 	}
+	c.Discovered = req.GetDiscovered()
+	if req.GetCargo() != nil {
+		cargo := each(req.GetCargo().GetLoads(), loadFrom)
+		c.Cargo = &cargo
+	}
 	return c
 }
 

@@ -3981,12 +3981,16 @@ type AdjustRequest struct {
 	Position *Position `protobuf:"bytes,9,opt,name=position,proto3,oneof" json:"position,omitempty"`
 	// Living members, each once.
 	Members []*MemberAdjustment `protobuf:"bytes,10,rep,name=members,proto3" json:"members,omitempty"`
+	// Ids of hidden locations that the company hears of.
+	Discovered []string `protobuf:"bytes,11,rep,name=discovered,proto3" json:"discovered,omitempty"`
 	// GMs only: stand in for whoever would have to give the command, for this reason; the journal keeps it.
 	OverrideReason string `protobuf:"bytes,12,opt,name=override_reason,json=overrideReason,proto3" json:"override_reason,omitempty"`
 	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
 	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
 	// 1 to 128 printable ASCII characters; see the service comment.
-	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// All loads from now on.
+	Cargo         *Cargo `protobuf:"bytes,16,opt,name=cargo,proto3,oneof" json:"cargo,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -4091,6 +4095,13 @@ func (x *AdjustRequest) GetMembers() []*MemberAdjustment {
 	return nil
 }
 
+func (x *AdjustRequest) GetDiscovered() []string {
+	if x != nil {
+		return x.Discovered
+	}
+	return nil
+}
+
 func (x *AdjustRequest) GetOverrideReason() string {
 	if x != nil {
 		return x.OverrideReason
@@ -4110,6 +4121,13 @@ func (x *AdjustRequest) GetRequestId() string {
 		return x.RequestId
 	}
 	return ""
+}
+
+func (x *AdjustRequest) GetCargo() *Cargo {
+	if x != nil {
+		return x.Cargo
+	}
+	return nil
 }
 
 // Response of Adjust.
@@ -5497,6 +5515,52 @@ func (x *Food) GetDice() []int32 {
 	return nil
 }
 
+// Cargo is a choice of loads.
+type Cargo struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The loads, each with a living carrier who has room for it; empty: none. Their slots are the ruleset's, whatever is given.
+	Loads         []*Load `protobuf:"bytes,1,rep,name=loads,proto3" json:"loads,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Cargo) Reset() {
+	*x = Cargo{}
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[61]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Cargo) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Cargo) ProtoMessage() {}
+
+func (x *Cargo) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[61]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Cargo.ProtoReflect.Descriptor instead.
+func (*Cargo) Descriptor() ([]byte, []int) {
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{61}
+}
+
+func (x *Cargo) GetLoads() []*Load {
+	if x != nil {
+		return x.Loads
+	}
+	return nil
+}
+
 // MemberAdjustment sets fields of a living member. What is absent stays.
 type MemberAdjustment struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -5520,7 +5584,7 @@ type MemberAdjustment struct {
 
 func (x *MemberAdjustment) Reset() {
 	*x = MemberAdjustment{}
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[61]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[62]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -5532,7 +5596,7 @@ func (x *MemberAdjustment) String() string {
 func (*MemberAdjustment) ProtoMessage() {}
 
 func (x *MemberAdjustment) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[61]
+	mi := &file_wayfarer_travel_v1_journey_proto_msgTypes[62]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -5545,7 +5609,7 @@ func (x *MemberAdjustment) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use MemberAdjustment.ProtoReflect.Descriptor instead.
 func (*MemberAdjustment) Descriptor() ([]byte, []int) {
-	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{61}
+	return file_wayfarer_travel_v1_journey_proto_rawDescGZIP(), []int{62}
 }
 
 func (x *MemberAdjustment) GetName() string {
@@ -5970,7 +6034,7 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
 	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
 	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\x125\n" +
-	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\x83\x06\n" +
+	"\aoutcome\x18\x04 \x01(\v2\x1b.wayfarer.travel.v1.OutcomeR\aoutcome\"\x85\a\n" +
 	"\rAdjustRequest\x12R\n" +
 	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/journeys/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
 	"\tcharacter\x18\x02 \x01(\tB@\xbaH=\xd8\x01\x01r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x12%\n" +
@@ -5983,18 +6047,23 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\x05light\x18\b \x01(\v2\x19.wayfarer.travel.v1.LightH\x04R\x05light\x88\x01\x01\x12=\n" +
 	"\bposition\x18\t \x01(\v2\x1c.wayfarer.travel.v1.PositionH\x05R\bposition\x88\x01\x01\x12H\n" +
 	"\amembers\x18\n" +
-	" \x03(\v2$.wayfarer.travel.v1.MemberAdjustmentB\b\xbaH\x05\x92\x01\x02\x102R\amembers\x121\n" +
+	" \x03(\v2$.wayfarer.travel.v1.MemberAdjustmentB\b\xbaH\x05\x92\x01\x02\x102R\amembers\x12@\n" +
+	"\n" +
+	"discovered\x18\v \x03(\tB \xbaH\x1d\x92\x01\x1a\x10\xe8\a\"\x15r\x132\x11^[a-z0-9-]{1,63}$R\n" +
+	"discovered\x121\n" +
 	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12\x1b\n" +
 	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
 	"\n" +
-	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestIdB\a\n" +
+	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\x124\n" +
+	"\x05cargo\x18\x10 \x01(\v2\x19.wayfarer.travel.v1.CargoH\x06R\x05cargo\x88\x01\x01B\a\n" +
 	"\x05_goldB\a\n" +
 	"\x05_boatB\n" +
 	"\n" +
 	"\b_lanternB\a\n" +
 	"\x05_foodB\b\n" +
 	"\x06_lightB\v\n" +
-	"\t_position\"\xea\x01\n" +
+	"\t_positionB\b\n" +
+	"\x06_cargo\"\xea\x01\n" +
 	"\x0eAdjustResponse\x120\n" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
 	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
@@ -6116,7 +6185,9 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\b_str_maxB\v\n" +
 	"\t_capacity\"$\n" +
 	"\x04Food\x12\x1c\n" +
-	"\x04dice\x18\x01 \x03(\x05B\b\xbaH\x05\x92\x01\x02\x10\x04R\x04dice\"\xce\x02\n" +
+	"\x04dice\x18\x01 \x03(\x05B\b\xbaH\x05\x92\x01\x02\x10\x04R\x04dice\"A\n" +
+	"\x05Cargo\x128\n" +
+	"\x05loads\x18\x01 \x03(\v2\x18.wayfarer.travel.v1.LoadB\b\xbaH\x05\x92\x01\x02\x10dR\x05loads\"\xce\x02\n" +
 	"\x10MemberAdjustment\x12 \n" +
 	"\x04name\x18\x01 \x01(\tB\f\xe0A\x02\xbaH\x06r\x04\x10\x01\x18PR\x04name\x12\x1f\n" +
 	"\x02hp\x18\x02 \x01(\x05B\n" +
@@ -6185,7 +6256,7 @@ func file_wayfarer_travel_v1_journey_proto_rawDescGZIP() []byte {
 }
 
 var file_wayfarer_travel_v1_journey_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_wayfarer_travel_v1_journey_proto_msgTypes = make([]protoimpl.MessageInfo, 63)
+var file_wayfarer_travel_v1_journey_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
 var file_wayfarer_travel_v1_journey_proto_goTypes = []any{
 	(Journey_Phase)(0),             // 0: wayfarer.travel.v1.Journey.Phase
 	(*Journey)(nil),                // 1: wayfarer.travel.v1.Journey
@@ -6249,205 +6320,208 @@ var file_wayfarer_travel_v1_journey_proto_goTypes = []any{
 	(*AbandonJourneyResponse)(nil), // 59: wayfarer.travel.v1.AbandonJourneyResponse
 	(*Newcomer)(nil),               // 60: wayfarer.travel.v1.Newcomer
 	(*Food)(nil),                   // 61: wayfarer.travel.v1.Food
-	(*MemberAdjustment)(nil),       // 62: wayfarer.travel.v1.MemberAdjustment
-	nil,                            // 63: wayfarer.travel.v1.DistributeRequest.FoodSlotsEntry
-	(*Hex)(nil),                    // 64: wayfarer.travel.v1.Hex
-	(*Light)(nil),                  // 65: wayfarer.travel.v1.Light
-	(*Member)(nil),                 // 66: wayfarer.travel.v1.Member
-	(*Load)(nil),                   // 67: wayfarer.travel.v1.Load
-	(*Encounter)(nil),              // 68: wayfarer.travel.v1.Encounter
-	(*Location)(nil),               // 69: wayfarer.travel.v1.Location
-	(*StartRefusal)(nil),           // 70: wayfarer.travel.v1.StartRefusal
-	(*timestamppb.Timestamp)(nil),  // 71: google.protobuf.Timestamp
-	(*UsageCheck)(nil),             // 72: wayfarer.travel.v1.UsageCheck
-	(*structpb.Struct)(nil),        // 73: google.protobuf.Struct
-	(*v1.Record)(nil),              // 74: wayfarer.type.v1.Record
-	(*JourneyEvent)(nil),           // 75: wayfarer.travel.v1.JourneyEvent
-	(*Position)(nil),               // 76: wayfarer.travel.v1.Position
+	(*Cargo)(nil),                  // 62: wayfarer.travel.v1.Cargo
+	(*MemberAdjustment)(nil),       // 63: wayfarer.travel.v1.MemberAdjustment
+	nil,                            // 64: wayfarer.travel.v1.DistributeRequest.FoodSlotsEntry
+	(*Hex)(nil),                    // 65: wayfarer.travel.v1.Hex
+	(*Light)(nil),                  // 66: wayfarer.travel.v1.Light
+	(*Member)(nil),                 // 67: wayfarer.travel.v1.Member
+	(*Load)(nil),                   // 68: wayfarer.travel.v1.Load
+	(*Encounter)(nil),              // 69: wayfarer.travel.v1.Encounter
+	(*Location)(nil),               // 70: wayfarer.travel.v1.Location
+	(*StartRefusal)(nil),           // 71: wayfarer.travel.v1.StartRefusal
+	(*timestamppb.Timestamp)(nil),  // 72: google.protobuf.Timestamp
+	(*UsageCheck)(nil),             // 73: wayfarer.travel.v1.UsageCheck
+	(*structpb.Struct)(nil),        // 74: google.protobuf.Struct
+	(*v1.Record)(nil),              // 75: wayfarer.type.v1.Record
+	(*JourneyEvent)(nil),           // 76: wayfarer.travel.v1.JourneyEvent
+	(*Position)(nil),               // 77: wayfarer.travel.v1.Position
 }
 var file_wayfarer_travel_v1_journey_proto_depIdxs = []int32{
 	0,   // 0: wayfarer.travel.v1.Journey.phase:type_name -> wayfarer.travel.v1.Journey.Phase
-	64,  // 1: wayfarer.travel.v1.Journey.hex:type_name -> wayfarer.travel.v1.Hex
-	65,  // 2: wayfarer.travel.v1.Journey.light:type_name -> wayfarer.travel.v1.Light
-	66,  // 3: wayfarer.travel.v1.Journey.members:type_name -> wayfarer.travel.v1.Member
-	67,  // 4: wayfarer.travel.v1.Journey.cargo:type_name -> wayfarer.travel.v1.Load
-	68,  // 5: wayfarer.travel.v1.Journey.encounter:type_name -> wayfarer.travel.v1.Encounter
-	69,  // 6: wayfarer.travel.v1.Journey.discovered_locations:type_name -> wayfarer.travel.v1.Location
-	70,  // 7: wayfarer.travel.v1.Journey.refusal:type_name -> wayfarer.travel.v1.StartRefusal
-	71,  // 8: wayfarer.travel.v1.Journey.create_time:type_name -> google.protobuf.Timestamp
-	71,  // 9: wayfarer.travel.v1.Journey.update_time:type_name -> google.protobuf.Timestamp
-	72,  // 10: wayfarer.travel.v1.Outcome.usage:type_name -> wayfarer.travel.v1.UsageCheck
+	65,  // 1: wayfarer.travel.v1.Journey.hex:type_name -> wayfarer.travel.v1.Hex
+	66,  // 2: wayfarer.travel.v1.Journey.light:type_name -> wayfarer.travel.v1.Light
+	67,  // 3: wayfarer.travel.v1.Journey.members:type_name -> wayfarer.travel.v1.Member
+	68,  // 4: wayfarer.travel.v1.Journey.cargo:type_name -> wayfarer.travel.v1.Load
+	69,  // 5: wayfarer.travel.v1.Journey.encounter:type_name -> wayfarer.travel.v1.Encounter
+	70,  // 6: wayfarer.travel.v1.Journey.discovered_locations:type_name -> wayfarer.travel.v1.Location
+	71,  // 7: wayfarer.travel.v1.Journey.refusal:type_name -> wayfarer.travel.v1.StartRefusal
+	72,  // 8: wayfarer.travel.v1.Journey.create_time:type_name -> google.protobuf.Timestamp
+	72,  // 9: wayfarer.travel.v1.Journey.update_time:type_name -> google.protobuf.Timestamp
+	73,  // 10: wayfarer.travel.v1.Outcome.usage:type_name -> wayfarer.travel.v1.UsageCheck
 	3,   // 11: wayfarer.travel.v1.Outcome.light:type_name -> wayfarer.travel.v1.LightRoll
-	64,  // 12: wayfarer.travel.v1.StartJourneyRequest.hex:type_name -> wayfarer.travel.v1.Hex
-	73,  // 13: wayfarer.travel.v1.StartJourneyRequest.params:type_name -> google.protobuf.Struct
-	74,  // 14: wayfarer.travel.v1.StartJourneyResponse.record:type_name -> wayfarer.type.v1.Record
+	65,  // 12: wayfarer.travel.v1.StartJourneyRequest.hex:type_name -> wayfarer.travel.v1.Hex
+	74,  // 13: wayfarer.travel.v1.StartJourneyRequest.params:type_name -> google.protobuf.Struct
+	75,  // 14: wayfarer.travel.v1.StartJourneyResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 15: wayfarer.travel.v1.StartJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 16: wayfarer.travel.v1.StartJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	76,  // 16: wayfarer.travel.v1.StartJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	1,   // 17: wayfarer.travel.v1.GetJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
 	1,   // 18: wayfarer.travel.v1.ListJourneysResponse.journeys:type_name -> wayfarer.travel.v1.Journey
-	74,  // 19: wayfarer.travel.v1.WatchJourneyResponse.record:type_name -> wayfarer.type.v1.Record
-	75,  // 20: wayfarer.travel.v1.WatchJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	64,  // 21: wayfarer.travel.v1.MoveRequest.to:type_name -> wayfarer.travel.v1.Hex
-	74,  // 22: wayfarer.travel.v1.MoveResponse.record:type_name -> wayfarer.type.v1.Record
+	75,  // 19: wayfarer.travel.v1.WatchJourneyResponse.record:type_name -> wayfarer.type.v1.Record
+	76,  // 20: wayfarer.travel.v1.WatchJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	65,  // 21: wayfarer.travel.v1.MoveRequest.to:type_name -> wayfarer.travel.v1.Hex
+	75,  // 22: wayfarer.travel.v1.MoveResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 23: wayfarer.travel.v1.MoveResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 24: wayfarer.travel.v1.MoveResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	76,  // 24: wayfarer.travel.v1.MoveResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 25: wayfarer.travel.v1.MoveResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	74,  // 26: wayfarer.travel.v1.SearchResponse.record:type_name -> wayfarer.type.v1.Record
+	75,  // 26: wayfarer.travel.v1.SearchResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 27: wayfarer.travel.v1.SearchResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 28: wayfarer.travel.v1.SearchResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	76,  // 28: wayfarer.travel.v1.SearchResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 29: wayfarer.travel.v1.SearchResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	74,  // 30: wayfarer.travel.v1.ForageResponse.record:type_name -> wayfarer.type.v1.Record
+	75,  // 30: wayfarer.travel.v1.ForageResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 31: wayfarer.travel.v1.ForageResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 32: wayfarer.travel.v1.ForageResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	76,  // 32: wayfarer.travel.v1.ForageResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 33: wayfarer.travel.v1.ForageResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	74,  // 34: wayfarer.travel.v1.PrepareRemainsResponse.record:type_name -> wayfarer.type.v1.Record
+	75,  // 34: wayfarer.travel.v1.PrepareRemainsResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 35: wayfarer.travel.v1.PrepareRemainsResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 36: wayfarer.travel.v1.PrepareRemainsResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	76,  // 36: wayfarer.travel.v1.PrepareRemainsResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 37: wayfarer.travel.v1.PrepareRemainsResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	74,  // 38: wayfarer.travel.v1.EnterLocationResponse.record:type_name -> wayfarer.type.v1.Record
+	75,  // 38: wayfarer.travel.v1.EnterLocationResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 39: wayfarer.travel.v1.EnterLocationResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 40: wayfarer.travel.v1.EnterLocationResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	76,  // 40: wayfarer.travel.v1.EnterLocationResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 41: wayfarer.travel.v1.EnterLocationResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	74,  // 42: wayfarer.travel.v1.LeaveLocationResponse.record:type_name -> wayfarer.type.v1.Record
+	75,  // 42: wayfarer.travel.v1.LeaveLocationResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 43: wayfarer.travel.v1.LeaveLocationResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 44: wayfarer.travel.v1.LeaveLocationResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	76,  // 44: wayfarer.travel.v1.LeaveLocationResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 45: wayfarer.travel.v1.LeaveLocationResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	74,  // 46: wayfarer.travel.v1.BuyFoodResponse.record:type_name -> wayfarer.type.v1.Record
+	75,  // 46: wayfarer.travel.v1.BuyFoodResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 47: wayfarer.travel.v1.BuyFoodResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 48: wayfarer.travel.v1.BuyFoodResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	76,  // 48: wayfarer.travel.v1.BuyFoodResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 49: wayfarer.travel.v1.BuyFoodResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	74,  // 50: wayfarer.travel.v1.BuyGearResponse.record:type_name -> wayfarer.type.v1.Record
+	75,  // 50: wayfarer.travel.v1.BuyGearResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 51: wayfarer.travel.v1.BuyGearResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 52: wayfarer.travel.v1.BuyGearResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	76,  // 52: wayfarer.travel.v1.BuyGearResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 53: wayfarer.travel.v1.BuyGearResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	74,  // 54: wayfarer.travel.v1.JoinJourneyResponse.record:type_name -> wayfarer.type.v1.Record
+	75,  // 54: wayfarer.travel.v1.JoinJourneyResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 55: wayfarer.travel.v1.JoinJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 56: wayfarer.travel.v1.JoinJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	76,  // 56: wayfarer.travel.v1.JoinJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	60,  // 57: wayfarer.travel.v1.AddMemberRequest.member:type_name -> wayfarer.travel.v1.Newcomer
-	74,  // 58: wayfarer.travel.v1.AddMemberResponse.record:type_name -> wayfarer.type.v1.Record
+	75,  // 58: wayfarer.travel.v1.AddMemberResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 59: wayfarer.travel.v1.AddMemberResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 60: wayfarer.travel.v1.AddMemberResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	76,  // 60: wayfarer.travel.v1.AddMemberResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 61: wayfarer.travel.v1.AddMemberResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	74,  // 62: wayfarer.travel.v1.RemoveMemberResponse.record:type_name -> wayfarer.type.v1.Record
+	75,  // 62: wayfarer.travel.v1.RemoveMemberResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 63: wayfarer.travel.v1.RemoveMemberResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 64: wayfarer.travel.v1.RemoveMemberResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	76,  // 64: wayfarer.travel.v1.RemoveMemberResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 65: wayfarer.travel.v1.RemoveMemberResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	74,  // 66: wayfarer.travel.v1.SellRemainsResponse.record:type_name -> wayfarer.type.v1.Record
+	75,  // 66: wayfarer.travel.v1.SellRemainsResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 67: wayfarer.travel.v1.SellRemainsResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 68: wayfarer.travel.v1.SellRemainsResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	76,  // 68: wayfarer.travel.v1.SellRemainsResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 69: wayfarer.travel.v1.SellRemainsResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	74,  // 70: wayfarer.travel.v1.FreeFoodSlotsResponse.record:type_name -> wayfarer.type.v1.Record
+	75,  // 70: wayfarer.travel.v1.FreeFoodSlotsResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 71: wayfarer.travel.v1.FreeFoodSlotsResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 72: wayfarer.travel.v1.FreeFoodSlotsResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	76,  // 72: wayfarer.travel.v1.FreeFoodSlotsResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 73: wayfarer.travel.v1.FreeFoodSlotsResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	63,  // 74: wayfarer.travel.v1.DistributeRequest.food_slots:type_name -> wayfarer.travel.v1.DistributeRequest.FoodSlotsEntry
-	74,  // 75: wayfarer.travel.v1.DistributeResponse.record:type_name -> wayfarer.type.v1.Record
+	64,  // 74: wayfarer.travel.v1.DistributeRequest.food_slots:type_name -> wayfarer.travel.v1.DistributeRequest.FoodSlotsEntry
+	75,  // 75: wayfarer.travel.v1.DistributeResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 76: wayfarer.travel.v1.DistributeResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 77: wayfarer.travel.v1.DistributeResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	76,  // 77: wayfarer.travel.v1.DistributeResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 78: wayfarer.travel.v1.DistributeResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	74,  // 79: wayfarer.travel.v1.LootResponse.record:type_name -> wayfarer.type.v1.Record
+	75,  // 79: wayfarer.travel.v1.LootResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 80: wayfarer.travel.v1.LootResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 81: wayfarer.travel.v1.LootResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	76,  // 81: wayfarer.travel.v1.LootResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 82: wayfarer.travel.v1.LootResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	74,  // 83: wayfarer.travel.v1.HarmResponse.record:type_name -> wayfarer.type.v1.Record
+	75,  // 83: wayfarer.travel.v1.HarmResponse.record:type_name -> wayfarer.type.v1.Record
 	1,   // 84: wayfarer.travel.v1.HarmResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 85: wayfarer.travel.v1.HarmResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	76,  // 85: wayfarer.travel.v1.HarmResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
 	2,   // 86: wayfarer.travel.v1.HarmResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
 	61,  // 87: wayfarer.travel.v1.AdjustRequest.food:type_name -> wayfarer.travel.v1.Food
-	65,  // 88: wayfarer.travel.v1.AdjustRequest.light:type_name -> wayfarer.travel.v1.Light
-	76,  // 89: wayfarer.travel.v1.AdjustRequest.position:type_name -> wayfarer.travel.v1.Position
-	62,  // 90: wayfarer.travel.v1.AdjustRequest.members:type_name -> wayfarer.travel.v1.MemberAdjustment
-	74,  // 91: wayfarer.travel.v1.AdjustResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 92: wayfarer.travel.v1.AdjustResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 93: wayfarer.travel.v1.AdjustResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 94: wayfarer.travel.v1.AdjustResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	74,  // 95: wayfarer.travel.v1.RestResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 96: wayfarer.travel.v1.RestResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 97: wayfarer.travel.v1.RestResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 98: wayfarer.travel.v1.RestResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	74,  // 99: wayfarer.travel.v1.LongRestResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 100: wayfarer.travel.v1.LongRestResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 101: wayfarer.travel.v1.LongRestResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 102: wayfarer.travel.v1.LongRestResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	74,  // 103: wayfarer.travel.v1.LightResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 104: wayfarer.travel.v1.LightResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 105: wayfarer.travel.v1.LightResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 106: wayfarer.travel.v1.LightResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	74,  // 107: wayfarer.travel.v1.TakeTurnResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 108: wayfarer.travel.v1.TakeTurnResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 109: wayfarer.travel.v1.TakeTurnResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 110: wayfarer.travel.v1.TakeTurnResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	74,  // 111: wayfarer.travel.v1.RetreatResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 112: wayfarer.travel.v1.RetreatResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 113: wayfarer.travel.v1.RetreatResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	2,   // 114: wayfarer.travel.v1.RetreatResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
-	74,  // 115: wayfarer.travel.v1.EndJourneyResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 116: wayfarer.travel.v1.EndJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 117: wayfarer.travel.v1.EndJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	74,  // 118: wayfarer.travel.v1.AbandonJourneyResponse.record:type_name -> wayfarer.type.v1.Record
-	1,   // 119: wayfarer.travel.v1.AbandonJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
-	75,  // 120: wayfarer.travel.v1.AbandonJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
-	4,   // 121: wayfarer.travel.v1.JourneyService.StartJourney:input_type -> wayfarer.travel.v1.StartJourneyRequest
-	6,   // 122: wayfarer.travel.v1.JourneyService.GetJourney:input_type -> wayfarer.travel.v1.GetJourneyRequest
-	8,   // 123: wayfarer.travel.v1.JourneyService.ListJourneys:input_type -> wayfarer.travel.v1.ListJourneysRequest
-	10,  // 124: wayfarer.travel.v1.JourneyService.WatchJourney:input_type -> wayfarer.travel.v1.WatchJourneyRequest
-	12,  // 125: wayfarer.travel.v1.JourneyService.Move:input_type -> wayfarer.travel.v1.MoveRequest
-	14,  // 126: wayfarer.travel.v1.JourneyService.Search:input_type -> wayfarer.travel.v1.SearchRequest
-	16,  // 127: wayfarer.travel.v1.JourneyService.Forage:input_type -> wayfarer.travel.v1.ForageRequest
-	18,  // 128: wayfarer.travel.v1.JourneyService.PrepareRemains:input_type -> wayfarer.travel.v1.PrepareRemainsRequest
-	20,  // 129: wayfarer.travel.v1.JourneyService.EnterLocation:input_type -> wayfarer.travel.v1.EnterLocationRequest
-	22,  // 130: wayfarer.travel.v1.JourneyService.LeaveLocation:input_type -> wayfarer.travel.v1.LeaveLocationRequest
-	24,  // 131: wayfarer.travel.v1.JourneyService.BuyFood:input_type -> wayfarer.travel.v1.BuyFoodRequest
-	26,  // 132: wayfarer.travel.v1.JourneyService.BuyGear:input_type -> wayfarer.travel.v1.BuyGearRequest
-	28,  // 133: wayfarer.travel.v1.JourneyService.JoinJourney:input_type -> wayfarer.travel.v1.JoinJourneyRequest
-	30,  // 134: wayfarer.travel.v1.JourneyService.AddMember:input_type -> wayfarer.travel.v1.AddMemberRequest
-	32,  // 135: wayfarer.travel.v1.JourneyService.RemoveMember:input_type -> wayfarer.travel.v1.RemoveMemberRequest
-	34,  // 136: wayfarer.travel.v1.JourneyService.SellRemains:input_type -> wayfarer.travel.v1.SellRemainsRequest
-	36,  // 137: wayfarer.travel.v1.JourneyService.FreeFoodSlots:input_type -> wayfarer.travel.v1.FreeFoodSlotsRequest
-	38,  // 138: wayfarer.travel.v1.JourneyService.Distribute:input_type -> wayfarer.travel.v1.DistributeRequest
-	40,  // 139: wayfarer.travel.v1.JourneyService.Loot:input_type -> wayfarer.travel.v1.LootRequest
-	42,  // 140: wayfarer.travel.v1.JourneyService.Harm:input_type -> wayfarer.travel.v1.HarmRequest
-	44,  // 141: wayfarer.travel.v1.JourneyService.Adjust:input_type -> wayfarer.travel.v1.AdjustRequest
-	46,  // 142: wayfarer.travel.v1.JourneyService.Rest:input_type -> wayfarer.travel.v1.RestRequest
-	48,  // 143: wayfarer.travel.v1.JourneyService.LongRest:input_type -> wayfarer.travel.v1.LongRestRequest
-	50,  // 144: wayfarer.travel.v1.JourneyService.Light:input_type -> wayfarer.travel.v1.LightRequest
-	52,  // 145: wayfarer.travel.v1.JourneyService.TakeTurn:input_type -> wayfarer.travel.v1.TakeTurnRequest
-	54,  // 146: wayfarer.travel.v1.JourneyService.Retreat:input_type -> wayfarer.travel.v1.RetreatRequest
-	56,  // 147: wayfarer.travel.v1.JourneyService.EndJourney:input_type -> wayfarer.travel.v1.EndJourneyRequest
-	58,  // 148: wayfarer.travel.v1.JourneyService.AbandonJourney:input_type -> wayfarer.travel.v1.AbandonJourneyRequest
-	5,   // 149: wayfarer.travel.v1.JourneyService.StartJourney:output_type -> wayfarer.travel.v1.StartJourneyResponse
-	7,   // 150: wayfarer.travel.v1.JourneyService.GetJourney:output_type -> wayfarer.travel.v1.GetJourneyResponse
-	9,   // 151: wayfarer.travel.v1.JourneyService.ListJourneys:output_type -> wayfarer.travel.v1.ListJourneysResponse
-	11,  // 152: wayfarer.travel.v1.JourneyService.WatchJourney:output_type -> wayfarer.travel.v1.WatchJourneyResponse
-	13,  // 153: wayfarer.travel.v1.JourneyService.Move:output_type -> wayfarer.travel.v1.MoveResponse
-	15,  // 154: wayfarer.travel.v1.JourneyService.Search:output_type -> wayfarer.travel.v1.SearchResponse
-	17,  // 155: wayfarer.travel.v1.JourneyService.Forage:output_type -> wayfarer.travel.v1.ForageResponse
-	19,  // 156: wayfarer.travel.v1.JourneyService.PrepareRemains:output_type -> wayfarer.travel.v1.PrepareRemainsResponse
-	21,  // 157: wayfarer.travel.v1.JourneyService.EnterLocation:output_type -> wayfarer.travel.v1.EnterLocationResponse
-	23,  // 158: wayfarer.travel.v1.JourneyService.LeaveLocation:output_type -> wayfarer.travel.v1.LeaveLocationResponse
-	25,  // 159: wayfarer.travel.v1.JourneyService.BuyFood:output_type -> wayfarer.travel.v1.BuyFoodResponse
-	27,  // 160: wayfarer.travel.v1.JourneyService.BuyGear:output_type -> wayfarer.travel.v1.BuyGearResponse
-	29,  // 161: wayfarer.travel.v1.JourneyService.JoinJourney:output_type -> wayfarer.travel.v1.JoinJourneyResponse
-	31,  // 162: wayfarer.travel.v1.JourneyService.AddMember:output_type -> wayfarer.travel.v1.AddMemberResponse
-	33,  // 163: wayfarer.travel.v1.JourneyService.RemoveMember:output_type -> wayfarer.travel.v1.RemoveMemberResponse
-	35,  // 164: wayfarer.travel.v1.JourneyService.SellRemains:output_type -> wayfarer.travel.v1.SellRemainsResponse
-	37,  // 165: wayfarer.travel.v1.JourneyService.FreeFoodSlots:output_type -> wayfarer.travel.v1.FreeFoodSlotsResponse
-	39,  // 166: wayfarer.travel.v1.JourneyService.Distribute:output_type -> wayfarer.travel.v1.DistributeResponse
-	41,  // 167: wayfarer.travel.v1.JourneyService.Loot:output_type -> wayfarer.travel.v1.LootResponse
-	43,  // 168: wayfarer.travel.v1.JourneyService.Harm:output_type -> wayfarer.travel.v1.HarmResponse
-	45,  // 169: wayfarer.travel.v1.JourneyService.Adjust:output_type -> wayfarer.travel.v1.AdjustResponse
-	47,  // 170: wayfarer.travel.v1.JourneyService.Rest:output_type -> wayfarer.travel.v1.RestResponse
-	49,  // 171: wayfarer.travel.v1.JourneyService.LongRest:output_type -> wayfarer.travel.v1.LongRestResponse
-	51,  // 172: wayfarer.travel.v1.JourneyService.Light:output_type -> wayfarer.travel.v1.LightResponse
-	53,  // 173: wayfarer.travel.v1.JourneyService.TakeTurn:output_type -> wayfarer.travel.v1.TakeTurnResponse
-	55,  // 174: wayfarer.travel.v1.JourneyService.Retreat:output_type -> wayfarer.travel.v1.RetreatResponse
-	57,  // 175: wayfarer.travel.v1.JourneyService.EndJourney:output_type -> wayfarer.travel.v1.EndJourneyResponse
-	59,  // 176: wayfarer.travel.v1.JourneyService.AbandonJourney:output_type -> wayfarer.travel.v1.AbandonJourneyResponse
-	149, // [149:177] is the sub-list for method output_type
-	121, // [121:149] is the sub-list for method input_type
-	121, // [121:121] is the sub-list for extension type_name
-	121, // [121:121] is the sub-list for extension extendee
-	0,   // [0:121] is the sub-list for field type_name
+	66,  // 88: wayfarer.travel.v1.AdjustRequest.light:type_name -> wayfarer.travel.v1.Light
+	77,  // 89: wayfarer.travel.v1.AdjustRequest.position:type_name -> wayfarer.travel.v1.Position
+	63,  // 90: wayfarer.travel.v1.AdjustRequest.members:type_name -> wayfarer.travel.v1.MemberAdjustment
+	62,  // 91: wayfarer.travel.v1.AdjustRequest.cargo:type_name -> wayfarer.travel.v1.Cargo
+	75,  // 92: wayfarer.travel.v1.AdjustResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 93: wayfarer.travel.v1.AdjustResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	76,  // 94: wayfarer.travel.v1.AdjustResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 95: wayfarer.travel.v1.AdjustResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	75,  // 96: wayfarer.travel.v1.RestResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 97: wayfarer.travel.v1.RestResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	76,  // 98: wayfarer.travel.v1.RestResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 99: wayfarer.travel.v1.RestResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	75,  // 100: wayfarer.travel.v1.LongRestResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 101: wayfarer.travel.v1.LongRestResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	76,  // 102: wayfarer.travel.v1.LongRestResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 103: wayfarer.travel.v1.LongRestResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	75,  // 104: wayfarer.travel.v1.LightResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 105: wayfarer.travel.v1.LightResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	76,  // 106: wayfarer.travel.v1.LightResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 107: wayfarer.travel.v1.LightResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	75,  // 108: wayfarer.travel.v1.TakeTurnResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 109: wayfarer.travel.v1.TakeTurnResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	76,  // 110: wayfarer.travel.v1.TakeTurnResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 111: wayfarer.travel.v1.TakeTurnResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	75,  // 112: wayfarer.travel.v1.RetreatResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 113: wayfarer.travel.v1.RetreatResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	76,  // 114: wayfarer.travel.v1.RetreatResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	2,   // 115: wayfarer.travel.v1.RetreatResponse.outcome:type_name -> wayfarer.travel.v1.Outcome
+	75,  // 116: wayfarer.travel.v1.EndJourneyResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 117: wayfarer.travel.v1.EndJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	76,  // 118: wayfarer.travel.v1.EndJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	75,  // 119: wayfarer.travel.v1.AbandonJourneyResponse.record:type_name -> wayfarer.type.v1.Record
+	1,   // 120: wayfarer.travel.v1.AbandonJourneyResponse.journey:type_name -> wayfarer.travel.v1.Journey
+	76,  // 121: wayfarer.travel.v1.AbandonJourneyResponse.events:type_name -> wayfarer.travel.v1.JourneyEvent
+	68,  // 122: wayfarer.travel.v1.Cargo.loads:type_name -> wayfarer.travel.v1.Load
+	4,   // 123: wayfarer.travel.v1.JourneyService.StartJourney:input_type -> wayfarer.travel.v1.StartJourneyRequest
+	6,   // 124: wayfarer.travel.v1.JourneyService.GetJourney:input_type -> wayfarer.travel.v1.GetJourneyRequest
+	8,   // 125: wayfarer.travel.v1.JourneyService.ListJourneys:input_type -> wayfarer.travel.v1.ListJourneysRequest
+	10,  // 126: wayfarer.travel.v1.JourneyService.WatchJourney:input_type -> wayfarer.travel.v1.WatchJourneyRequest
+	12,  // 127: wayfarer.travel.v1.JourneyService.Move:input_type -> wayfarer.travel.v1.MoveRequest
+	14,  // 128: wayfarer.travel.v1.JourneyService.Search:input_type -> wayfarer.travel.v1.SearchRequest
+	16,  // 129: wayfarer.travel.v1.JourneyService.Forage:input_type -> wayfarer.travel.v1.ForageRequest
+	18,  // 130: wayfarer.travel.v1.JourneyService.PrepareRemains:input_type -> wayfarer.travel.v1.PrepareRemainsRequest
+	20,  // 131: wayfarer.travel.v1.JourneyService.EnterLocation:input_type -> wayfarer.travel.v1.EnterLocationRequest
+	22,  // 132: wayfarer.travel.v1.JourneyService.LeaveLocation:input_type -> wayfarer.travel.v1.LeaveLocationRequest
+	24,  // 133: wayfarer.travel.v1.JourneyService.BuyFood:input_type -> wayfarer.travel.v1.BuyFoodRequest
+	26,  // 134: wayfarer.travel.v1.JourneyService.BuyGear:input_type -> wayfarer.travel.v1.BuyGearRequest
+	28,  // 135: wayfarer.travel.v1.JourneyService.JoinJourney:input_type -> wayfarer.travel.v1.JoinJourneyRequest
+	30,  // 136: wayfarer.travel.v1.JourneyService.AddMember:input_type -> wayfarer.travel.v1.AddMemberRequest
+	32,  // 137: wayfarer.travel.v1.JourneyService.RemoveMember:input_type -> wayfarer.travel.v1.RemoveMemberRequest
+	34,  // 138: wayfarer.travel.v1.JourneyService.SellRemains:input_type -> wayfarer.travel.v1.SellRemainsRequest
+	36,  // 139: wayfarer.travel.v1.JourneyService.FreeFoodSlots:input_type -> wayfarer.travel.v1.FreeFoodSlotsRequest
+	38,  // 140: wayfarer.travel.v1.JourneyService.Distribute:input_type -> wayfarer.travel.v1.DistributeRequest
+	40,  // 141: wayfarer.travel.v1.JourneyService.Loot:input_type -> wayfarer.travel.v1.LootRequest
+	42,  // 142: wayfarer.travel.v1.JourneyService.Harm:input_type -> wayfarer.travel.v1.HarmRequest
+	44,  // 143: wayfarer.travel.v1.JourneyService.Adjust:input_type -> wayfarer.travel.v1.AdjustRequest
+	46,  // 144: wayfarer.travel.v1.JourneyService.Rest:input_type -> wayfarer.travel.v1.RestRequest
+	48,  // 145: wayfarer.travel.v1.JourneyService.LongRest:input_type -> wayfarer.travel.v1.LongRestRequest
+	50,  // 146: wayfarer.travel.v1.JourneyService.Light:input_type -> wayfarer.travel.v1.LightRequest
+	52,  // 147: wayfarer.travel.v1.JourneyService.TakeTurn:input_type -> wayfarer.travel.v1.TakeTurnRequest
+	54,  // 148: wayfarer.travel.v1.JourneyService.Retreat:input_type -> wayfarer.travel.v1.RetreatRequest
+	56,  // 149: wayfarer.travel.v1.JourneyService.EndJourney:input_type -> wayfarer.travel.v1.EndJourneyRequest
+	58,  // 150: wayfarer.travel.v1.JourneyService.AbandonJourney:input_type -> wayfarer.travel.v1.AbandonJourneyRequest
+	5,   // 151: wayfarer.travel.v1.JourneyService.StartJourney:output_type -> wayfarer.travel.v1.StartJourneyResponse
+	7,   // 152: wayfarer.travel.v1.JourneyService.GetJourney:output_type -> wayfarer.travel.v1.GetJourneyResponse
+	9,   // 153: wayfarer.travel.v1.JourneyService.ListJourneys:output_type -> wayfarer.travel.v1.ListJourneysResponse
+	11,  // 154: wayfarer.travel.v1.JourneyService.WatchJourney:output_type -> wayfarer.travel.v1.WatchJourneyResponse
+	13,  // 155: wayfarer.travel.v1.JourneyService.Move:output_type -> wayfarer.travel.v1.MoveResponse
+	15,  // 156: wayfarer.travel.v1.JourneyService.Search:output_type -> wayfarer.travel.v1.SearchResponse
+	17,  // 157: wayfarer.travel.v1.JourneyService.Forage:output_type -> wayfarer.travel.v1.ForageResponse
+	19,  // 158: wayfarer.travel.v1.JourneyService.PrepareRemains:output_type -> wayfarer.travel.v1.PrepareRemainsResponse
+	21,  // 159: wayfarer.travel.v1.JourneyService.EnterLocation:output_type -> wayfarer.travel.v1.EnterLocationResponse
+	23,  // 160: wayfarer.travel.v1.JourneyService.LeaveLocation:output_type -> wayfarer.travel.v1.LeaveLocationResponse
+	25,  // 161: wayfarer.travel.v1.JourneyService.BuyFood:output_type -> wayfarer.travel.v1.BuyFoodResponse
+	27,  // 162: wayfarer.travel.v1.JourneyService.BuyGear:output_type -> wayfarer.travel.v1.BuyGearResponse
+	29,  // 163: wayfarer.travel.v1.JourneyService.JoinJourney:output_type -> wayfarer.travel.v1.JoinJourneyResponse
+	31,  // 164: wayfarer.travel.v1.JourneyService.AddMember:output_type -> wayfarer.travel.v1.AddMemberResponse
+	33,  // 165: wayfarer.travel.v1.JourneyService.RemoveMember:output_type -> wayfarer.travel.v1.RemoveMemberResponse
+	35,  // 166: wayfarer.travel.v1.JourneyService.SellRemains:output_type -> wayfarer.travel.v1.SellRemainsResponse
+	37,  // 167: wayfarer.travel.v1.JourneyService.FreeFoodSlots:output_type -> wayfarer.travel.v1.FreeFoodSlotsResponse
+	39,  // 168: wayfarer.travel.v1.JourneyService.Distribute:output_type -> wayfarer.travel.v1.DistributeResponse
+	41,  // 169: wayfarer.travel.v1.JourneyService.Loot:output_type -> wayfarer.travel.v1.LootResponse
+	43,  // 170: wayfarer.travel.v1.JourneyService.Harm:output_type -> wayfarer.travel.v1.HarmResponse
+	45,  // 171: wayfarer.travel.v1.JourneyService.Adjust:output_type -> wayfarer.travel.v1.AdjustResponse
+	47,  // 172: wayfarer.travel.v1.JourneyService.Rest:output_type -> wayfarer.travel.v1.RestResponse
+	49,  // 173: wayfarer.travel.v1.JourneyService.LongRest:output_type -> wayfarer.travel.v1.LongRestResponse
+	51,  // 174: wayfarer.travel.v1.JourneyService.Light:output_type -> wayfarer.travel.v1.LightResponse
+	53,  // 175: wayfarer.travel.v1.JourneyService.TakeTurn:output_type -> wayfarer.travel.v1.TakeTurnResponse
+	55,  // 176: wayfarer.travel.v1.JourneyService.Retreat:output_type -> wayfarer.travel.v1.RetreatResponse
+	57,  // 177: wayfarer.travel.v1.JourneyService.EndJourney:output_type -> wayfarer.travel.v1.EndJourneyResponse
+	59,  // 178: wayfarer.travel.v1.JourneyService.AbandonJourney:output_type -> wayfarer.travel.v1.AbandonJourneyResponse
+	151, // [151:179] is the sub-list for method output_type
+	123, // [123:151] is the sub-list for method input_type
+	123, // [123:123] is the sub-list for extension type_name
+	123, // [123:123] is the sub-list for extension extendee
+	0,   // [0:123] is the sub-list for field type_name
 }
 
 func init() { file_wayfarer_travel_v1_journey_proto_init() }
@@ -6463,14 +6537,14 @@ func file_wayfarer_travel_v1_journey_proto_init() {
 	file_wayfarer_travel_v1_journey_proto_msgTypes[3].OneofWrappers = []any{}
 	file_wayfarer_travel_v1_journey_proto_msgTypes[43].OneofWrappers = []any{}
 	file_wayfarer_travel_v1_journey_proto_msgTypes[59].OneofWrappers = []any{}
-	file_wayfarer_travel_v1_journey_proto_msgTypes[61].OneofWrappers = []any{}
+	file_wayfarer_travel_v1_journey_proto_msgTypes[62].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wayfarer_travel_v1_journey_proto_rawDesc), len(file_wayfarer_travel_v1_journey_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   63,
+			NumMessages:   64,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

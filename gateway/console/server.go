@@ -64,6 +64,7 @@ func New(cfg Config) (*Server, error) {
 		{"dice", cfg.Dice, []protoreflect.FileDescriptor{dicev1.File_wayfarer_dice_v1_dice_proto}},
 		{"dungeon", cfg.Dungeon, []protoreflect.FileDescriptor{
 			dungeonv1.File_wayfarer_dungeon_v1_dungeon_proto, dungeonv1.File_wayfarer_dungeon_v1_run_proto,
+			dungeonv1.File_wayfarer_dungeon_v1_delve_proto,
 		}},
 		{"travel", cfg.Travel, []protoreflect.FileDescriptor{
 			travelv1.File_wayfarer_travel_v1_region_proto, travelv1.File_wayfarer_travel_v1_journey_proto,

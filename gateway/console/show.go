@@ -59,6 +59,8 @@ func (c *call) show(res proto.Message) (string, error) {
 		return c.boardEvents(r.GetMissionBoard(), r.GetEvents()), nil
 	case runAnswer:
 		return c.runEvents(r.GetRun(), r.GetEvents()), nil
+	case delveAnswer:
+		return delveEvents(r.GetDelve(), r.GetEvents()), nil
 	case journeyAnswer:
 		region, err := c.region(r.GetJourney())
 		if err != nil {

@@ -65,10 +65,10 @@ func (c *command) usage() string {
 	}
 	for _, a := range c.args {
 		switch {
+		case a.kind == pairs:
+			put(a.optional, a.pair()+" ...")
 		case len(a.choices) > 0:
 			put(a.optional, strings.Join(a.choices, "|"))
-		case a.kind == pairs:
-			put(a.optional, "<name>=<number> ...")
 		default:
 			put(a.optional, "<"+a.name+">")
 		}
@@ -111,6 +111,7 @@ func init() { //nolint:gochecknoinits // see above
 		{topic{"dungeon", "parties and dungeons by the cards"}, diggerCommands()},
 		{topic{"travel", "journeys over the map"}, travelCommands()},
 		{topic{"crawl", "turns inside sites"}, crawlCommands()},
+		{topic{"pool", "delves by the danger pool"}, poolCommands()},
 		{topic{"missions", "missions and rumours"}, missionCommands()},
 		{topic{"dice", "dice of your own, and odds"}, diceCommands()},
 		{topic{"help", "this text, and the game masters"}, helpCommands()},
@@ -344,9 +345,16 @@ func (c *command) placePairs(a *args, spec arg, placed []item) error {
 	}
 	for _, it := range placed {
 		if !it.pair {
-			return refuse(reasonArgument, it.raw.column, "<name>=<number>", "%q has no =", it.raw.text)
+			return refuse(reasonArgument, it.raw.column, spec.pair(), "%q has no =", it.raw.text)
 		}
-		if _, err := (arg{name: it.key.text, kind: number}).check(it.value); err != nil {
+		if len(spec.choices) == 0 {
+			if _, err := (arg{name: it.key.text, kind: number}).check(it.value); err != nil {
+				return err
+			}
+			continue
+		}
+		first, _, _ := strings.Cut(it.value.text, ",") // more may follow, which the command reads itself
+		if _, err := (arg{name: "word here", choices: spec.choices}).check(span{first, it.value.column}); err != nil {
 			return err
 		}
 	}
@@ -354,10 +362,18 @@ func (c *command) placePairs(a *args, spec arg, placed []item) error {
 	return nil
 }
 
+// pair is how one of several pairs is written.
+func (s arg) pair() string {
+	if len(s.choices) > 0 {
+		return "<name>=" + strings.Join(s.choices, "|")
+	}
+	return "<name>=<number>"
+}
+
 func (c *command) missing(a args, spec arg) error {
 	expected := "<" + spec.name + ">: " + c.usage()
 	e := refuse(reasonMissing, a.end, expected, "the %s is missing", spec.name)
-	if len(spec.choices) > 0 {
+	if len(spec.choices) > 0 && spec.kind != pairs {
 		return e.suggest(spec.choices...)
 	}
 	return e

@@ -40,7 +40,7 @@ type Command struct {
 
 // CommandOf reads a mutating request: its request_id, etag, override_reason and reported_dice, where it has them.
 // An override and reported dice of anybody but a GM make its Refusal. It fails on reported dice without an etag where the
-// request takes one.
+// request takes one, and on a request that JSON cannot hold.
 func CommandOf(ctx context.Context, req proto.Message, caller Caller, stream string) (Command, error) {
 	m := req.ProtoReflect()
 	cmd := Command{
@@ -65,8 +65,11 @@ func CommandOf(ctx context.Context, req proto.Message, caller Caller, stream str
 	}
 	method, _ := grpc.Method(ctx)
 	var err error
-	cmd.RequestHash, err = requestid.Hash(method, caller.Subject, req)
-	return cmd, err
+	if cmd.RequestHash, err = requestid.Hash(method, caller.Subject, req); err != nil {
+		// Only over gRPC: numbers that JSON does not know.
+		return cmd, fault.New(fault.InvalidArgument, "INVALID", "the request cannot be written as JSON").Wrap(err)
+	}
+	return cmd, nil
 }
 
 func text(m protoreflect.Message, field protoreflect.Name) string {

@@ -1,6 +1,7 @@
 package party_test
 
 import (
+	"math"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -205,6 +206,8 @@ func TestOverridesAreRefused(t *testing.T) {
 		"a table without a level":             {gm, digs(map[string]any{"challenge.tn": map[string]any{"1": 9}}), invalid("INVALID_RULESET", `set["challenge.tn"]`)},
 		"values that do not go together":      {gm, digs(map[string]any{"party.min_to_enter": 8}), invalid("INVALID_RULESET", `set["party.min_to_enter"]`)},
 		"a condition that is none":            {gm, digs(map[string]any{"conditions.weaken": map[string]any{"class": "cruel"}}), invalid("INVALID_RULESET", `set["conditions.weaken"]`)},
+		"a number that is none":               {gm, digs(map[string]any{"party.max": math.NaN()}), invalid("INVALID", "")},
+		"a number without end in a table":     {gm, digs(map[string]any{"challenge.tn": map[string]any{"1": math.Inf(1), "2": 1, "3": 1, "4": 1}}), invalid("INVALID", "")},
 		"a value that never ends":             {gm, digs(map[string]any{"conditions.weaken.phases": make([]any, 10_000)}), invalid("OUT_OF_RANGE", `set["conditions.weaken.phases"]`)},
 		"nothing":                             {gm, digs(nil), invalid("INVALID", "set")},
 		"too much at once":                    {gm, digs(many), invalid("INVALID", "set")},

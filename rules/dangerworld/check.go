@@ -458,6 +458,11 @@ func (rs *Ruleset) Sets(faces []Face, cancel map[int][]string) ([]Set, error) {
 	return out, nil
 }
 
+// RerollsLeft counts the re-rolls that a check has left.
+func (rs *Ruleset) RerollsLeft(c Check) int {
+	return rs.int("max_rerolls") - max(0, len(c.Rolls)-1)
+}
+
 func (rs *Ruleset) cancels() int     { return rs.DiceKinds[2].Cancels }
 func (rs *Ruleset) dangerSteps() int { return rs.DiceKinds[1].DangerSteps }
 

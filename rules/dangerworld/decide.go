@@ -119,9 +119,9 @@ func (c Begin) decide(t *turn) error {
 	return nil
 }
 
-// checkSheet refuses what cannot be on a sheet, and completes it.
-func (t *turn) checkSheet(s Sheet) (Sheet, error) {
-	rs := t.Ruleset
+// CheckSheet refuses what cannot be on a sheet, and completes it: without zeros, and dead where the points say so. It fails
+// with UNKNOWN_STAT and INVALID, naming the field.
+func (rs *Ruleset) CheckSheet(s Sheet) (Sheet, error) {
 	if s.Character == "" {
 		return s, invalid("character", "a sheet is somebody's")
 	}
@@ -166,7 +166,7 @@ func (t *turn) checkSheet(s Sheet) (Sheet, error) {
 }
 
 func (c AddSheet) decide(t *turn) error {
-	s, err := t.checkSheet(c.Sheet)
+	s, err := t.Ruleset.CheckSheet(c.Sheet)
 	if err != nil {
 		return err
 	}
@@ -192,7 +192,7 @@ func (c RemoveSheet) decide(t *turn) error {
 }
 
 func (c SetSheet) decide(t *turn) error {
-	s, err := t.checkSheet(c.Sheet)
+	s, err := t.Ruleset.CheckSheet(c.Sheet)
 	if err != nil {
 		return err
 	}

@@ -155,7 +155,7 @@ func (e CheckEnded) applyTo(s *Scene) {
 		}
 	}
 	s.Checks = slices.DeleteFunc(s.Checks, func(c Check) bool {
-		old := c.Phase == CheckClosed && closed > keptChecks
+		old := c.Phase == CheckClosed && closed > keptChecks && c.Number != e.Check
 		if old {
 			closed--
 		}

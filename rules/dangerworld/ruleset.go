@@ -509,6 +509,12 @@ func (rs *Ruleset) accomplishment(height int) (Accomplishment, bool) {
 	return Accomplishment{}, false
 }
 
+// Achieves names what a set of a height achieves, "" for a height that achieves nothing.
+func (rs *Ruleset) Achieves(height int) string {
+	a, _ := rs.accomplishment(height)
+	return a.Name
+}
+
 // Purchase returns an entry of the botch table.
 func (rs *Ruleset) Purchase(id string) (Purchase, bool) {
 	for _, p := range rs.Purchases {

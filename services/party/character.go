@@ -212,6 +212,13 @@ func (s *Server) changeCharacter(ctx context.Context, req named, may may, decide
 // commitCharacter commits a command that depends on the campaign as it is now; the record notes as of which record. The
 // answer shows the character as of then, also when the command is repeated in a later chapter or under other rules.
 func (s *Server) commitCharacter(ctx context.Context, cmd adapter.Command, decide func(digger.Env, character, members) (characterEvents, error)) (*typev1.Record, *partyv1.Character, error) {
+	return s.commitCharacterIn(ctx, cmd, func(env digger.Env, c character, now journal.At[campaign]) (characterEvents, error) {
+		return decide(env, c, now.State.Members)
+	})
+}
+
+// commitCharacterIn is commitCharacter for a command that looks at the campaign itself.
+func (s *Server) commitCharacterIn(ctx context.Context, cmd adapter.Command, decide func(digger.Env, character, journal.At[campaign]) (characterEvents, error)) (*typev1.Record, *partyv1.Character, error) {
 	var env digger.Env
 	ans, err := s.characters.Commit(ctx, cmd, func(ctx context.Context, at journal.At[character], _ *play.Dice) (d adapter.Decision[*partyv1.CharacterEvent], err error) {
 		now, err := s.loadCampaign(ctx, cmd.Caller.Campaign)
@@ -222,7 +229,7 @@ func (s *Server) commitCharacter(ctx context.Context, cmd adapter.Command, decid
 			return d, err
 		}
 		d.Note = noteOf(now)
-		d.Events, err = decide(env, at.State, now.State.Members)
+		d.Events, err = decide(env, at.State, now)
 		return d, err
 	})
 	if err != nil {
@@ -293,7 +300,7 @@ func (s *Server) showCharacter(ctx context.Context, at journal.At[character]) (*
 func characterToProto(env digger.Env, at journal.At[character]) *partyv1.Character {
 	c := at.State
 	out := &partyv1.Character{
-		Name: at.Stream, Title: c.Title, Owner: c.Owner, Vitals: c.Vitals, Leases: c.Leases.toProto(),
+		Name: at.Stream, Title: c.Title, Owner: c.Owner, Vitals: c.Vitals, DangerSheet: c.Danger, Leases: c.Leases.toProto(),
 		Etag: at.Etag(), Seq: i32(at.Seq), CreateTime: timestamppb.New(at.Created),
 	}
 	sheetToProto(env, c.Sheet, out)

@@ -20,6 +20,7 @@ var leasing = map[partyv1.Facet]struct{ lender, holder string }{
 	partyv1.Facet_FACET_LOADOUT: {"characters", "runs"},
 	partyv1.Facet_FACET_PACK:    {"companies", "journeys"},
 	partyv1.Facet_FACET_VITALS:  {"characters", "journeys"},
+	partyv1.Facet_FACET_SHEET:   {"characters", "scenes"},
 }
 
 // leaseRequest is what the requests of LeaseService have in common.
@@ -115,6 +116,12 @@ func (s *Server) TakeLease(ctx context.Context, req *partyv1.TakeLeaseRequest) (
 	if err != nil {
 		return nil, err
 	}
+	if req.GetFacet() == partyv1.Facet_FACET_SHEET {
+		ch := ans.State.State
+		return &partyv1.TakeLeaseResponse{Held: &partyv1.TakeLeaseResponse_Sheet{Sheet: &partyv1.SheetFacet{
+			Owner: ch.Owner, Title: ch.Title, Sheet: ch.Danger,
+		}}}, nil
+	}
 	if req.GetFacet() == partyv1.Facet_FACET_LOADOUT {
 		return &partyv1.TakeLeaseResponse{Held: &partyv1.TakeLeaseResponse_Loadout{Loadout: loadoutFacet(rules, ans.State.State)}}, nil
 	}
@@ -147,7 +154,7 @@ func (s *Server) ReturnLease(ctx context.Context, req *partyv1.ReturnLeaseReques
 		})
 	default:
 		_, err = s.characters.Commit(ctx, cmd, func(_ context.Context, at journal.At[character], _ *play.Dice) (d adapter.Decision[*partyv1.CharacterEvent], err error) {
-			d.Events = at.State.takeBack(lent{req.GetFacet(), req.GetHolder()}, req.GetVitals())
+			d.Events = at.State.takeBack(lent{req.GetFacet(), req.GetHolder()}, req.GetVitals(), req.GetSheet())
 			return d, nil
 		})
 	}
@@ -186,6 +193,10 @@ func checkResult(campaign string, req *partyv1.ReturnLeaseRequest) error {
 			return fault.Invalid("vitals", "is no result of %s", facet)
 		}
 		return checkVitals("vitals", result.Vitals)
+	case *partyv1.ReturnLeaseRequest_Sheet:
+		if facet != partyv1.Facet_FACET_SHEET {
+			return fault.Invalid("sheet", "is no result of %s", facet)
+		}
 	}
 	return nil
 }

@@ -72,6 +72,7 @@ func rpcs() map[string]struct {
 		"UnloadTool":       {&partyv1.UnloadToolRequest{Name: ada, Number: 1}, "yyy--y0y?"},
 		"ApproveCharacter": {&partyv1.ApproveCharacterRequest{Name: ada}, "yy----0y?"},
 		"SetVitals":        {&partyv1.SetVitalsRequest{Name: ada, Vitals: &partyv1.Vitals{StrMax: 3}}, "yy----0y?"},
+		"SetDangerSheet":   {&partyv1.SetDangerSheetRequest{Name: ada, DangerSheet: &partyv1.DangerSheet{Stats: map[string]int32{"Cool": 3}}}, "yyy--y0y?"},
 
 		"CreateCompany":  {&partyv1.CreateCompanyRequest{Parent: camp, Title: "New", Travelers: hireling}, "yyy--y0y?"},
 		"GetCompany":     {&partyv1.GetCompanyRequest{Name: camp + "/companies/adas"}, "yyyyyy0y?"},

@@ -3,25 +3,33 @@ package party
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
+	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/requestid"
+	"github.com/wayfarer-rpg/wayfarer/rules/dangerworld"
 	"github.com/wayfarer-rpg/wayfarer/rules/diedrop"
 	"github.com/wayfarer-rpg/wayfarer/rules/digger"
 	"github.com/wayfarer-rpg/wayfarer/services/adapter"
+	"github.com/wayfarer-rpg/wayfarer/services/party/scene"
 )
 
 // Config says what a [Server] works with.
 type Config struct {
 	// Store keeps the journals. Required; the server does not close it.
 	Store journal.Store
+	// Dice reaches the dice service with this service's own identity, for scenes. Nil: there is no SceneService.
+	Dice dicev1.DiceServiceClient
+	// Logger takes what nobody else is told. Nil: nobody is told.
+	Logger *slog.Logger
 	// Clock dates records. Nil: time.Now.
 	Clock func() time.Time
 	// Journal are further options of the journals, for tests.
@@ -44,6 +52,8 @@ type Server struct {
 	intents    *adapter.Aggregate[intent, *partyv1.IntentEvent]
 	digger     parsed[*digger.Ruleset]
 	dieDrop    parsed[*diedrop.Ruleset]
+	danger     parsed[*dangerworld.Ruleset]
+	scenes     *scene.Server // nil without dice
 }
 
 // New returns a server.
@@ -74,7 +84,18 @@ func New(cfg Config) (*Server, error) {
 		}, opts...),
 	}
 	s.access = adapter.NewAccess(s)
-	return s, nil
+	if cfg.Dice == nil {
+		return s, nil
+	}
+	if cfg.Logger == nil {
+		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	s.scenes, err = scene.New(scene.Config{
+		Store: cfg.Store, Members: s, Rulesets: s, Lender: lender{s}, Dice: cfg.Dice, Keys: adapter.RemoteKeys{Client: cfg.Dice}, Logger: cfg.Logger,
+		Journal: opts,
+	})
+	return s, err
 }
 
 // Register adds the services to a gRPC server.
@@ -85,11 +106,25 @@ func (s *Server) Register(r grpc.ServiceRegistrar) {
 	partyv1.RegisterIntentServiceServer(r, s)
 	partyv1.RegisterLeaseServiceServer(r, s)
 	partyv1.RegisterMembershipServiceServer(r, s)
+	if s.scenes != nil {
+		s.scenes.Register(r)
+	}
+}
+
+// Sweep carries on what a crash left of scenes' starts, comings, goings and ends, at once and at each tick, until ctx ends.
+func (s *Server) Sweep(ctx context.Context, tick <-chan time.Time) {
+	if s.scenes != nil {
+		s.scenes.Sweep(ctx, tick)
+	}
 }
 
 // Close ends all watches.
 func (s *Server) Close() error {
-	return errors.Join(s.campaigns.Close(), s.characters.Close(), s.companies.Close(), s.intents.Close())
+	err := errors.Join(s.campaigns.Close(), s.characters.Close(), s.companies.Close(), s.intents.Close())
+	if s.scenes != nil {
+		err = errors.Join(err, s.scenes.Close())
+	}
+	return err
 }
 
 // named is a request about one resource.

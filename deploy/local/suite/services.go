@@ -26,14 +26,15 @@ func services(expeditions bool) []service {
 		{
 			name: "party",
 			open: func(d deps) (instance, error) {
-				s, err := party.New(party.Config{Store: d.store})
+				s, err := party.New(party.Config{Store: d.store, Logger: d.log, Dice: dicev1.NewDiceServiceClient(d.conn("dice"))})
 				if err != nil {
 					return instance{}, err
 				}
-				return instance{register: s.Register, close: s.Close}, nil
+				return instance{register: s.Register, sweep: s.Sweep, close: s.Close}, nil
 			},
 			bind: []binding{
 				partyv1.RegisterCampaignServiceHandler, partyv1.RegisterCharacterServiceHandler, partyv1.RegisterCompanyServiceHandler,
+				partyv1.RegisterSceneServiceHandler,
 			},
 		},
 		{

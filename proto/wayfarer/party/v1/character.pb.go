@@ -39,6 +39,8 @@ const (
 	Facet_FACET_PACK Facet = 3
 	// Hit points, strength and slots of a character, by a journey.
 	Facet_FACET_VITALS Facet = 4
+	// The Danger World sheet of a character, by a scene.
+	Facet_FACET_SHEET Facet = 5
 )
 
 // Enum value maps for Facet.
@@ -49,6 +51,7 @@ var (
 		2: "FACET_LOADOUT",
 		3: "FACET_PACK",
 		4: "FACET_VITALS",
+		5: "FACET_SHEET",
 	}
 	Facet_value = map[string]int32{
 		"FACET_UNSPECIFIED": 0,
@@ -56,6 +59,7 @@ var (
 		"FACET_LOADOUT":     2,
 		"FACET_PACK":        3,
 		"FACET_VITALS":      4,
+		"FACET_SHEET":       5,
 	}
 )
 
@@ -118,7 +122,9 @@ type Character struct {
 	// Number of the last record.
 	Seq int32 `protobuf:"varint,14,opt,name=seq,proto3" json:"seq,omitempty"`
 	// When the character was made.
-	CreateTime    *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	CreateTime *timestamppb.Timestamp `protobuf:"bytes,15,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
+	// What Danger World knows of the character, at rest; absent: nothing yet, so that no scene can have them.
+	DangerSheet   *DangerSheet `protobuf:"bytes,16,opt,name=danger_sheet,json=dangerSheet,proto3,oneof" json:"danger_sheet,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -254,6 +260,13 @@ func (x *Character) GetSeq() int32 {
 func (x *Character) GetCreateTime() *timestamppb.Timestamp {
 	if x != nil {
 		return x.CreateTime
+	}
+	return nil
+}
+
+func (x *Character) GetDangerSheet() *DangerSheet {
+	if x != nil {
+		return x.DangerSheet
 	}
 	return nil
 }
@@ -2570,6 +2583,134 @@ func (x *SetVitalsResponse) GetCharacter() *Character {
 	return nil
 }
 
+// Request of SetDangerSheet.
+type SetDangerSheetRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name of the character.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// The sheet.
+	DangerSheet *DangerSheet `protobuf:"bytes,2,opt,name=danger_sheet,json=dangerSheet,proto3" json:"danger_sheet,omitempty"`
+	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
+	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
+	// 1 to 128 printable ASCII characters; see the service comment.
+	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetDangerSheetRequest) Reset() {
+	*x = SetDangerSheetRequest{}
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetDangerSheetRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetDangerSheetRequest) ProtoMessage() {}
+
+func (x *SetDangerSheetRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetDangerSheetRequest.ProtoReflect.Descriptor instead.
+func (*SetDangerSheetRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *SetDangerSheetRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SetDangerSheetRequest) GetDangerSheet() *DangerSheet {
+	if x != nil {
+		return x.DangerSheet
+	}
+	return nil
+}
+
+func (x *SetDangerSheetRequest) GetEtag() string {
+	if x != nil {
+		return x.Etag
+	}
+	return ""
+}
+
+func (x *SetDangerSheetRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// Response of SetDangerSheet.
+type SetDangerSheetResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where the command was journaled.
+	Record *v1.Record `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
+	// The character after it.
+	Character     *Character `protobuf:"bytes,2,opt,name=character,proto3" json:"character,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetDangerSheetResponse) Reset() {
+	*x = SetDangerSheetResponse{}
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetDangerSheetResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetDangerSheetResponse) ProtoMessage() {}
+
+func (x *SetDangerSheetResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetDangerSheetResponse.ProtoReflect.Descriptor instead.
+func (*SetDangerSheetResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *SetDangerSheetResponse) GetRecord() *v1.Record {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+func (x *SetDangerSheetResponse) GetCharacter() *Character {
+	if x != nil {
+		return x.Character
+	}
+	return nil
+}
+
 // CharacterEvent is one fact of a character. The same messages are journaled and watched.
 type CharacterEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2590,6 +2731,7 @@ type CharacterEvent struct {
 	//	*CharacterEvent_VitalsSet
 	//	*CharacterEvent_FacetLeased
 	//	*CharacterEvent_FacetReturned
+	//	*CharacterEvent_DangerSheetSet
 	Event         isCharacterEvent_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2597,7 +2739,7 @@ type CharacterEvent struct {
 
 func (x *CharacterEvent) Reset() {
 	*x = CharacterEvent{}
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[36]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2609,7 +2751,7 @@ func (x *CharacterEvent) String() string {
 func (*CharacterEvent) ProtoMessage() {}
 
 func (x *CharacterEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[36]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2622,7 +2764,7 @@ func (x *CharacterEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CharacterEvent.ProtoReflect.Descriptor instead.
 func (*CharacterEvent) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{36}
+	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *CharacterEvent) GetEvent() isCharacterEvent_Event {
@@ -2749,6 +2891,15 @@ func (x *CharacterEvent) GetFacetReturned() *FacetReturned {
 	return nil
 }
 
+func (x *CharacterEvent) GetDangerSheetSet() *DangerSheetSet {
+	if x != nil {
+		if x, ok := x.Event.(*CharacterEvent_DangerSheetSet); ok {
+			return x.DangerSheetSet
+		}
+	}
+	return nil
+}
+
 type isCharacterEvent_Event interface {
 	isCharacterEvent_Event()
 }
@@ -2818,6 +2969,11 @@ type CharacterEvent_FacetReturned struct {
 	FacetReturned *FacetReturned `protobuf:"bytes,13,opt,name=facet_returned,json=facetReturned,proto3,oneof"`
 }
 
+type CharacterEvent_DangerSheetSet struct {
+	// The Danger World sheet was set.
+	DangerSheetSet *DangerSheetSet `protobuf:"bytes,14,opt,name=danger_sheet_set,json=dangerSheetSet,proto3,oneof"`
+}
+
 func (*CharacterEvent_Created) isCharacterEvent_Event() {}
 
 func (*CharacterEvent_PointsGranted) isCharacterEvent_Event() {}
@@ -2844,6 +3000,8 @@ func (*CharacterEvent_FacetLeased) isCharacterEvent_Event() {}
 
 func (*CharacterEvent_FacetReturned) isCharacterEvent_Event() {}
 
+func (*CharacterEvent_DangerSheetSet) isCharacterEvent_Event() {}
+
 // CharacterCreated opens a character.
 type CharacterCreated struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2861,7 +3019,7 @@ type CharacterCreated struct {
 
 func (x *CharacterCreated) Reset() {
 	*x = CharacterCreated{}
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[37]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2873,7 +3031,7 @@ func (x *CharacterCreated) String() string {
 func (*CharacterCreated) ProtoMessage() {}
 
 func (x *CharacterCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[37]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2886,7 +3044,7 @@ func (x *CharacterCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CharacterCreated.ProtoReflect.Descriptor instead.
 func (*CharacterCreated) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{37}
+	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *CharacterCreated) GetTitle() string {
@@ -2928,7 +3086,7 @@ type PointsGranted struct {
 
 func (x *PointsGranted) Reset() {
 	*x = PointsGranted{}
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[38]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2940,7 +3098,7 @@ func (x *PointsGranted) String() string {
 func (*PointsGranted) ProtoMessage() {}
 
 func (x *PointsGranted) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[38]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2953,7 +3111,7 @@ func (x *PointsGranted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PointsGranted.ProtoReflect.Descriptor instead.
 func (*PointsGranted) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{38}
+	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *PointsGranted) GetCp() int32 {
@@ -2976,7 +3134,7 @@ type FormAdded struct {
 
 func (x *FormAdded) Reset() {
 	*x = FormAdded{}
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[39]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2988,7 +3146,7 @@ func (x *FormAdded) String() string {
 func (*FormAdded) ProtoMessage() {}
 
 func (x *FormAdded) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[39]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3001,7 +3159,7 @@ func (x *FormAdded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FormAdded.ProtoReflect.Descriptor instead.
 func (*FormAdded) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{39}
+	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *FormAdded) GetForm() string {
@@ -3029,7 +3187,7 @@ type FormSwitched struct {
 
 func (x *FormSwitched) Reset() {
 	*x = FormSwitched{}
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[40]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3041,7 +3199,7 @@ func (x *FormSwitched) String() string {
 func (*FormSwitched) ProtoMessage() {}
 
 func (x *FormSwitched) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[40]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3054,7 +3212,7 @@ func (x *FormSwitched) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FormSwitched.ProtoReflect.Descriptor instead.
 func (*FormSwitched) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{40}
+	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *FormSwitched) GetForm() string {
@@ -3077,7 +3235,7 @@ type AbilitiesSet struct {
 
 func (x *AbilitiesSet) Reset() {
 	*x = AbilitiesSet{}
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[41]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3089,7 +3247,7 @@ func (x *AbilitiesSet) String() string {
 func (*AbilitiesSet) ProtoMessage() {}
 
 func (x *AbilitiesSet) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[41]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3102,7 +3260,7 @@ func (x *AbilitiesSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbilitiesSet.ProtoReflect.Descriptor instead.
 func (*AbilitiesSet) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{41}
+	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *AbilitiesSet) GetForm() string {
@@ -3136,7 +3294,7 @@ type ToolsBought struct {
 
 func (x *ToolsBought) Reset() {
 	*x = ToolsBought{}
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[42]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3148,7 +3306,7 @@ func (x *ToolsBought) String() string {
 func (*ToolsBought) ProtoMessage() {}
 
 func (x *ToolsBought) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[42]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3161,7 +3319,7 @@ func (x *ToolsBought) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolsBought.ProtoReflect.Descriptor instead.
 func (*ToolsBought) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{42}
+	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *ToolsBought) GetForm() string {
@@ -3205,7 +3363,7 @@ type BeltSlotBought struct {
 
 func (x *BeltSlotBought) Reset() {
 	*x = BeltSlotBought{}
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[43]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3217,7 +3375,7 @@ func (x *BeltSlotBought) String() string {
 func (*BeltSlotBought) ProtoMessage() {}
 
 func (x *BeltSlotBought) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[43]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3230,7 +3388,7 @@ func (x *BeltSlotBought) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BeltSlotBought.ProtoReflect.Descriptor instead.
 func (*BeltSlotBought) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{43}
+	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *BeltSlotBought) GetChapter() int32 {
@@ -3260,7 +3418,7 @@ type ToolLoaded struct {
 
 func (x *ToolLoaded) Reset() {
 	*x = ToolLoaded{}
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[44]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3272,7 +3430,7 @@ func (x *ToolLoaded) String() string {
 func (*ToolLoaded) ProtoMessage() {}
 
 func (x *ToolLoaded) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[44]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3285,7 +3443,7 @@ func (x *ToolLoaded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolLoaded.ProtoReflect.Descriptor instead.
 func (*ToolLoaded) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{44}
+	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *ToolLoaded) GetForm() string {
@@ -3315,7 +3473,7 @@ type ToolUnloaded struct {
 
 func (x *ToolUnloaded) Reset() {
 	*x = ToolUnloaded{}
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[45]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3327,7 +3485,7 @@ func (x *ToolUnloaded) String() string {
 func (*ToolUnloaded) ProtoMessage() {}
 
 func (x *ToolUnloaded) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[45]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3340,7 +3498,7 @@ func (x *ToolUnloaded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ToolUnloaded.ProtoReflect.Descriptor instead.
 func (*ToolUnloaded) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{45}
+	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *ToolUnloaded) GetForm() string {
@@ -3366,7 +3524,7 @@ type CharacterApproved struct {
 
 func (x *CharacterApproved) Reset() {
 	*x = CharacterApproved{}
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[46]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3378,7 +3536,7 @@ func (x *CharacterApproved) String() string {
 func (*CharacterApproved) ProtoMessage() {}
 
 func (x *CharacterApproved) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[46]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3391,7 +3549,7 @@ func (x *CharacterApproved) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CharacterApproved.ProtoReflect.Descriptor instead.
 func (*CharacterApproved) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{46}
+	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{48}
 }
 
 // VitalsSet changes vitals.
@@ -3405,7 +3563,7 @@ type VitalsSet struct {
 
 func (x *VitalsSet) Reset() {
 	*x = VitalsSet{}
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[47]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3417,7 +3575,7 @@ func (x *VitalsSet) String() string {
 func (*VitalsSet) ProtoMessage() {}
 
 func (x *VitalsSet) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[47]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3430,7 +3588,7 @@ func (x *VitalsSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VitalsSet.ProtoReflect.Descriptor instead.
 func (*VitalsSet) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{47}
+	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *VitalsSet) GetVitals() *Vitals {
@@ -3451,7 +3609,7 @@ type FacetLeased struct {
 
 func (x *FacetLeased) Reset() {
 	*x = FacetLeased{}
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[48]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3463,7 +3621,7 @@ func (x *FacetLeased) String() string {
 func (*FacetLeased) ProtoMessage() {}
 
 func (x *FacetLeased) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[48]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3476,7 +3634,7 @@ func (x *FacetLeased) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FacetLeased.ProtoReflect.Descriptor instead.
 func (*FacetLeased) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{48}
+	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *FacetLeased) GetLease() *Lease {
@@ -3492,14 +3650,16 @@ type FacetReturned struct {
 	// The facet and who held it.
 	Lease *Lease `protobuf:"bytes,1,opt,name=lease,proto3" json:"lease,omitempty"`
 	// New vitals, when vitals came back changed.
-	Vitals        *Vitals `protobuf:"bytes,2,opt,name=vitals,proto3" json:"vitals,omitempty"`
+	Vitals *Vitals `protobuf:"bytes,2,opt,name=vitals,proto3" json:"vitals,omitempty"`
+	// The sheet as it came back.
+	DangerSheet   *DangerSheet `protobuf:"bytes,3,opt,name=danger_sheet,json=dangerSheet,proto3" json:"danger_sheet,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *FacetReturned) Reset() {
 	*x = FacetReturned{}
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[49]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3511,7 +3671,7 @@ func (x *FacetReturned) String() string {
 func (*FacetReturned) ProtoMessage() {}
 
 func (x *FacetReturned) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_character_proto_msgTypes[49]
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3524,7 +3684,7 @@ func (x *FacetReturned) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use FacetReturned.ProtoReflect.Descriptor instead.
 func (*FacetReturned) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{49}
+	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *FacetReturned) GetLease() *Lease {
@@ -3541,11 +3701,64 @@ func (x *FacetReturned) GetVitals() *Vitals {
 	return nil
 }
 
+func (x *FacetReturned) GetDangerSheet() *DangerSheet {
+	if x != nil {
+		return x.DangerSheet
+	}
+	return nil
+}
+
+// DangerSheetSet changes the Danger World sheet.
+type DangerSheetSet struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The sheet.
+	DangerSheet   *DangerSheet `protobuf:"bytes,1,opt,name=danger_sheet,json=dangerSheet,proto3" json:"danger_sheet,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DangerSheetSet) Reset() {
+	*x = DangerSheetSet{}
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[52]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DangerSheetSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DangerSheetSet) ProtoMessage() {}
+
+func (x *DangerSheetSet) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_character_proto_msgTypes[52]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DangerSheetSet.ProtoReflect.Descriptor instead.
+func (*DangerSheetSet) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_character_proto_rawDescGZIP(), []int{52}
+}
+
+func (x *DangerSheetSet) GetDangerSheet() *DangerSheet {
+	if x != nil {
+		return x.DangerSheet
+	}
+	return nil
+}
+
 var File_wayfarer_party_v1_character_proto protoreflect.FileDescriptor
 
 const file_wayfarer_party_v1_character_proto_rawDesc = "" +
 	"\n" +
-	"!wayfarer/party/v1/character.proto\x12\x11wayfarer.party.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dwayfarer/type/v1/record.proto\"\x90\x05\n" +
+	"!wayfarer/party/v1/character.proto\x12\x11wayfarer.party.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dwayfarer/party/v1/sheet.proto\x1a\x1dwayfarer/type/v1/record.proto\"\xee\x05\n" +
 	"\tCharacter\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x12\x14\n" +
@@ -3565,8 +3778,10 @@ const file_wayfarer_party_v1_character_proto_rawDesc = "" +
 	"\x04etag\x18\r \x01(\tR\x04etag\x12\x15\n" +
 	"\x03seq\x18\x0e \x01(\x05B\x03\xe0A\x03R\x03seq\x12@\n" +
 	"\vcreate_time\x18\x0f \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
-	"createTime:D\xeaAA\n" +
-	"\x12wayfarer/Character\x12+campaigns/{campaign}/characters/{character}\"e\n" +
+	"createTime\x12K\n" +
+	"\fdanger_sheet\x18\x10 \x01(\v2\x1e.wayfarer.party.v1.DangerSheetB\x03\xe0A\x03H\x00R\vdangerSheet\x88\x01\x01:D\xeaAA\n" +
+	"\x12wayfarer/Character\x12+campaigns/{campaign}/characters/{character}B\x0f\n" +
+	"\r_danger_sheet\"e\n" +
 	"\x04Form\x12\x0e\n" +
 	"\x02id\x18\x01 \x01(\tR\x02id\x12?\n" +
 	"\tstatblock\x18\x02 \x01(\v2\x1c.wayfarer.party.v1.StatblockH\x00R\tstatblock\x88\x01\x01B\f\n" +
@@ -3741,7 +3956,16 @@ const file_wayfarer_party_v1_character_proto_rawDesc = "" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\x81\x01\n" +
 	"\x11SetVitalsResponse\x120\n" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x12:\n" +
-	"\tcharacter\x18\x02 \x01(\v2\x1c.wayfarer.party.v1.CharacterR\tcharacter\"\xa5\a\n" +
+	"\tcharacter\x18\x02 \x01(\v2\x1c.wayfarer.party.v1.CharacterR\tcharacter\"\x91\x02\n" +
+	"\x15SetDangerSheetRequest\x12T\n" +
+	"\x04name\x18\x01 \x01(\tB@\xe0A\x02\xbaH:r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\x04name\x12L\n" +
+	"\fdanger_sheet\x18\x02 \x01(\v2\x1e.wayfarer.party.v1.DangerSheetB\t\xe0A\x02\xbaH\x03\xc8\x01\x01R\vdangerSheet\x12\x1b\n" +
+	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
+	"\n" +
+	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\x86\x01\n" +
+	"\x16SetDangerSheetResponse\x120\n" +
+	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x12:\n" +
+	"\tcharacter\x18\x02 \x01(\v2\x1c.wayfarer.party.v1.CharacterR\tcharacter\"\xf4\a\n" +
 	"\x0eCharacterEvent\x12?\n" +
 	"\acreated\x18\x01 \x01(\v2#.wayfarer.party.v1.CharacterCreatedH\x00R\acreated\x12I\n" +
 	"\x0epoints_granted\x18\x02 \x01(\v2 .wayfarer.party.v1.PointsGrantedH\x00R\rpointsGranted\x12=\n" +
@@ -3759,7 +3983,8 @@ const file_wayfarer_party_v1_character_proto_rawDesc = "" +
 	"\n" +
 	"vitals_set\x18\v \x01(\v2\x1c.wayfarer.party.v1.VitalsSetH\x00R\tvitalsSet\x12C\n" +
 	"\ffacet_leased\x18\f \x01(\v2\x1e.wayfarer.party.v1.FacetLeasedH\x00R\vfacetLeased\x12I\n" +
-	"\x0efacet_returned\x18\r \x01(\v2 .wayfarer.party.v1.FacetReturnedH\x00R\rfacetReturnedB\a\n" +
+	"\x0efacet_returned\x18\r \x01(\v2 .wayfarer.party.v1.FacetReturnedH\x00R\rfacetReturned\x12M\n" +
+	"\x10danger_sheet_set\x18\x0e \x01(\v2!.wayfarer.party.v1.DangerSheetSetH\x00R\x0edangerSheetSetB\a\n" +
 	"\x05event\"\x81\x01\n" +
 	"\x10CharacterCreated\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12\x14\n" +
@@ -3795,17 +4020,21 @@ const file_wayfarer_party_v1_character_proto_rawDesc = "" +
 	"\tVitalsSet\x121\n" +
 	"\x06vitals\x18\x01 \x01(\v2\x19.wayfarer.party.v1.VitalsR\x06vitals\"=\n" +
 	"\vFacetLeased\x12.\n" +
-	"\x05lease\x18\x01 \x01(\v2\x18.wayfarer.party.v1.LeaseR\x05lease\"r\n" +
+	"\x05lease\x18\x01 \x01(\v2\x18.wayfarer.party.v1.LeaseR\x05lease\"\xb5\x01\n" +
 	"\rFacetReturned\x12.\n" +
 	"\x05lease\x18\x01 \x01(\v2\x18.wayfarer.party.v1.LeaseR\x05lease\x121\n" +
-	"\x06vitals\x18\x02 \x01(\v2\x19.wayfarer.party.v1.VitalsR\x06vitals*e\n" +
+	"\x06vitals\x18\x02 \x01(\v2\x19.wayfarer.party.v1.VitalsR\x06vitals\x12A\n" +
+	"\fdanger_sheet\x18\x03 \x01(\v2\x1e.wayfarer.party.v1.DangerSheetR\vdangerSheet\"S\n" +
+	"\x0eDangerSheetSet\x12A\n" +
+	"\fdanger_sheet\x18\x01 \x01(\v2\x1e.wayfarer.party.v1.DangerSheetR\vdangerSheet*v\n" +
 	"\x05Facet\x12\x15\n" +
 	"\x11FACET_UNSPECIFIED\x10\x00\x12\x10\n" +
 	"\fFACET_ROSTER\x10\x01\x12\x11\n" +
 	"\rFACET_LOADOUT\x10\x02\x12\x0e\n" +
 	"\n" +
 	"FACET_PACK\x10\x03\x12\x10\n" +
-	"\fFACET_VITALS\x10\x042\xd7\x11\n" +
+	"\fFACET_VITALS\x10\x04\x12\x0f\n" +
+	"\vFACET_SHEET\x10\x052\x89\x13\n" +
 	"\x10CharacterService\x12\xa3\x01\n" +
 	"\x0fCreateCharacter\x12).wayfarer.party.v1.CreateCharacterRequest\x1a*.wayfarer.party.v1.CreateCharacterResponse\"9\x82\xd3\xe4\x93\x023:\x01*b\tcharacter\"#/v1/{parent=campaigns/*}/characters\x12\x97\x01\n" +
 	"\fGetCharacter\x12&.wayfarer.party.v1.GetCharacterRequest\x1a'.wayfarer.party.v1.GetCharacterResponse\"6\x82\xd3\xe4\x93\x020b\tcharacter\x12#/v1/{name=campaigns/*/characters/*}\x12\x92\x01\n" +
@@ -3822,7 +4051,8 @@ const file_wayfarer_party_v1_character_proto_rawDesc = "" +
 	"\n" +
 	"UnloadTool\x12$.wayfarer.party.v1.UnloadToolRequest\x1a%.wayfarer.party.v1.UnloadToolResponse\"D\x82\xd3\xe4\x93\x02>:\x01*b\tcharacter\"./v1/{name=campaigns/*/characters/*}:unloadTool\x12\xae\x01\n" +
 	"\x10ApproveCharacter\x12*.wayfarer.party.v1.ApproveCharacterRequest\x1a+.wayfarer.party.v1.ApproveCharacterResponse\"A\x82\xd3\xe4\x93\x02;:\x01*b\tcharacter\"+/v1/{name=campaigns/*/characters/*}:approve\x12\x9b\x01\n" +
-	"\tSetVitals\x12#.wayfarer.party.v1.SetVitalsRequest\x1a$.wayfarer.party.v1.SetVitalsResponse\"C\x82\xd3\xe4\x93\x02=:\x01*b\tcharacter\"-/v1/{name=campaigns/*/characters/*}:setVitalsBBZ@github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1;partyv1b\x06proto3"
+	"\tSetVitals\x12#.wayfarer.party.v1.SetVitalsRequest\x1a$.wayfarer.party.v1.SetVitalsResponse\"C\x82\xd3\xe4\x93\x02=:\x01*b\tcharacter\"-/v1/{name=campaigns/*/characters/*}:setVitals\x12\xaf\x01\n" +
+	"\x0eSetDangerSheet\x12(.wayfarer.party.v1.SetDangerSheetRequest\x1a).wayfarer.party.v1.SetDangerSheetResponse\"H\x82\xd3\xe4\x93\x02B:\x01*b\tcharacter\"2/v1/{name=campaigns/*/characters/*}:setDangerSheetBBZ@github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1;partyv1b\x06proto3"
 
 var (
 	file_wayfarer_party_v1_character_proto_rawDescOnce sync.Once
@@ -3837,7 +4067,7 @@ func file_wayfarer_party_v1_character_proto_rawDescGZIP() []byte {
 }
 
 var file_wayfarer_party_v1_character_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_wayfarer_party_v1_character_proto_msgTypes = make([]protoimpl.MessageInfo, 50)
+var file_wayfarer_party_v1_character_proto_msgTypes = make([]protoimpl.MessageInfo, 53)
 var file_wayfarer_party_v1_character_proto_goTypes = []any{
 	(Facet)(0),                       // 0: wayfarer.party.v1.Facet
 	(*Character)(nil),                // 1: wayfarer.party.v1.Character
@@ -3876,116 +4106,129 @@ var file_wayfarer_party_v1_character_proto_goTypes = []any{
 	(*ApproveCharacterResponse)(nil), // 34: wayfarer.party.v1.ApproveCharacterResponse
 	(*SetVitalsRequest)(nil),         // 35: wayfarer.party.v1.SetVitalsRequest
 	(*SetVitalsResponse)(nil),        // 36: wayfarer.party.v1.SetVitalsResponse
-	(*CharacterEvent)(nil),           // 37: wayfarer.party.v1.CharacterEvent
-	(*CharacterCreated)(nil),         // 38: wayfarer.party.v1.CharacterCreated
-	(*PointsGranted)(nil),            // 39: wayfarer.party.v1.PointsGranted
-	(*FormAdded)(nil),                // 40: wayfarer.party.v1.FormAdded
-	(*FormSwitched)(nil),             // 41: wayfarer.party.v1.FormSwitched
-	(*AbilitiesSet)(nil),             // 42: wayfarer.party.v1.AbilitiesSet
-	(*ToolsBought)(nil),              // 43: wayfarer.party.v1.ToolsBought
-	(*BeltSlotBought)(nil),           // 44: wayfarer.party.v1.BeltSlotBought
-	(*ToolLoaded)(nil),               // 45: wayfarer.party.v1.ToolLoaded
-	(*ToolUnloaded)(nil),             // 46: wayfarer.party.v1.ToolUnloaded
-	(*CharacterApproved)(nil),        // 47: wayfarer.party.v1.CharacterApproved
-	(*VitalsSet)(nil),                // 48: wayfarer.party.v1.VitalsSet
-	(*FacetLeased)(nil),              // 49: wayfarer.party.v1.FacetLeased
-	(*FacetReturned)(nil),            // 50: wayfarer.party.v1.FacetReturned
-	(*timestamppb.Timestamp)(nil),    // 51: google.protobuf.Timestamp
-	(*v1.Record)(nil),                // 52: wayfarer.type.v1.Record
+	(*SetDangerSheetRequest)(nil),    // 37: wayfarer.party.v1.SetDangerSheetRequest
+	(*SetDangerSheetResponse)(nil),   // 38: wayfarer.party.v1.SetDangerSheetResponse
+	(*CharacterEvent)(nil),           // 39: wayfarer.party.v1.CharacterEvent
+	(*CharacterCreated)(nil),         // 40: wayfarer.party.v1.CharacterCreated
+	(*PointsGranted)(nil),            // 41: wayfarer.party.v1.PointsGranted
+	(*FormAdded)(nil),                // 42: wayfarer.party.v1.FormAdded
+	(*FormSwitched)(nil),             // 43: wayfarer.party.v1.FormSwitched
+	(*AbilitiesSet)(nil),             // 44: wayfarer.party.v1.AbilitiesSet
+	(*ToolsBought)(nil),              // 45: wayfarer.party.v1.ToolsBought
+	(*BeltSlotBought)(nil),           // 46: wayfarer.party.v1.BeltSlotBought
+	(*ToolLoaded)(nil),               // 47: wayfarer.party.v1.ToolLoaded
+	(*ToolUnloaded)(nil),             // 48: wayfarer.party.v1.ToolUnloaded
+	(*CharacterApproved)(nil),        // 49: wayfarer.party.v1.CharacterApproved
+	(*VitalsSet)(nil),                // 50: wayfarer.party.v1.VitalsSet
+	(*FacetLeased)(nil),              // 51: wayfarer.party.v1.FacetLeased
+	(*FacetReturned)(nil),            // 52: wayfarer.party.v1.FacetReturned
+	(*DangerSheetSet)(nil),           // 53: wayfarer.party.v1.DangerSheetSet
+	(*timestamppb.Timestamp)(nil),    // 54: google.protobuf.Timestamp
+	(*DangerSheet)(nil),              // 55: wayfarer.party.v1.DangerSheet
+	(*v1.Record)(nil),                // 56: wayfarer.type.v1.Record
 }
 var file_wayfarer_party_v1_character_proto_depIdxs = []int32{
 	2,  // 0: wayfarer.party.v1.Character.forms:type_name -> wayfarer.party.v1.Form
 	6,  // 1: wayfarer.party.v1.Character.early_slots:type_name -> wayfarer.party.v1.EarlySlot
 	7,  // 2: wayfarer.party.v1.Character.vitals:type_name -> wayfarer.party.v1.Vitals
 	8,  // 3: wayfarer.party.v1.Character.leases:type_name -> wayfarer.party.v1.Lease
-	51, // 4: wayfarer.party.v1.Character.create_time:type_name -> google.protobuf.Timestamp
-	3,  // 5: wayfarer.party.v1.Form.statblock:type_name -> wayfarer.party.v1.Statblock
-	4,  // 6: wayfarer.party.v1.Statblock.abilities:type_name -> wayfarer.party.v1.Abilities
-	5,  // 7: wayfarer.party.v1.Statblock.tools:type_name -> wayfarer.party.v1.Tool
-	0,  // 8: wayfarer.party.v1.Lease.facet:type_name -> wayfarer.party.v1.Facet
-	7,  // 9: wayfarer.party.v1.CreateCharacterRequest.vitals:type_name -> wayfarer.party.v1.Vitals
-	52, // 10: wayfarer.party.v1.CreateCharacterResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 11: wayfarer.party.v1.CreateCharacterResponse.character:type_name -> wayfarer.party.v1.Character
-	1,  // 12: wayfarer.party.v1.GetCharacterResponse.character:type_name -> wayfarer.party.v1.Character
-	1,  // 13: wayfarer.party.v1.ListCharactersResponse.characters:type_name -> wayfarer.party.v1.Character
-	52, // 14: wayfarer.party.v1.WatchCharacterResponse.record:type_name -> wayfarer.type.v1.Record
-	37, // 15: wayfarer.party.v1.WatchCharacterResponse.events:type_name -> wayfarer.party.v1.CharacterEvent
-	52, // 16: wayfarer.party.v1.GrantPointsResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 17: wayfarer.party.v1.GrantPointsResponse.character:type_name -> wayfarer.party.v1.Character
-	52, // 18: wayfarer.party.v1.AddFormResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 19: wayfarer.party.v1.AddFormResponse.character:type_name -> wayfarer.party.v1.Character
-	52, // 20: wayfarer.party.v1.SwitchFormResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 21: wayfarer.party.v1.SwitchFormResponse.character:type_name -> wayfarer.party.v1.Character
-	4,  // 22: wayfarer.party.v1.SetAbilitiesRequest.abilities:type_name -> wayfarer.party.v1.Abilities
-	52, // 23: wayfarer.party.v1.SetAbilitiesResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 24: wayfarer.party.v1.SetAbilitiesResponse.character:type_name -> wayfarer.party.v1.Character
-	5,  // 25: wayfarer.party.v1.BuyToolsRequest.tools:type_name -> wayfarer.party.v1.Tool
-	52, // 26: wayfarer.party.v1.BuyToolsResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 27: wayfarer.party.v1.BuyToolsResponse.character:type_name -> wayfarer.party.v1.Character
-	52, // 28: wayfarer.party.v1.BuyBeltSlotResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 29: wayfarer.party.v1.BuyBeltSlotResponse.character:type_name -> wayfarer.party.v1.Character
-	52, // 30: wayfarer.party.v1.LoadToolResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 31: wayfarer.party.v1.LoadToolResponse.character:type_name -> wayfarer.party.v1.Character
-	52, // 32: wayfarer.party.v1.UnloadToolResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 33: wayfarer.party.v1.UnloadToolResponse.character:type_name -> wayfarer.party.v1.Character
-	52, // 34: wayfarer.party.v1.ApproveCharacterResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 35: wayfarer.party.v1.ApproveCharacterResponse.character:type_name -> wayfarer.party.v1.Character
-	7,  // 36: wayfarer.party.v1.SetVitalsRequest.vitals:type_name -> wayfarer.party.v1.Vitals
-	52, // 37: wayfarer.party.v1.SetVitalsResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 38: wayfarer.party.v1.SetVitalsResponse.character:type_name -> wayfarer.party.v1.Character
-	38, // 39: wayfarer.party.v1.CharacterEvent.created:type_name -> wayfarer.party.v1.CharacterCreated
-	39, // 40: wayfarer.party.v1.CharacterEvent.points_granted:type_name -> wayfarer.party.v1.PointsGranted
-	40, // 41: wayfarer.party.v1.CharacterEvent.form_added:type_name -> wayfarer.party.v1.FormAdded
-	41, // 42: wayfarer.party.v1.CharacterEvent.form_switched:type_name -> wayfarer.party.v1.FormSwitched
-	42, // 43: wayfarer.party.v1.CharacterEvent.abilities_set:type_name -> wayfarer.party.v1.AbilitiesSet
-	43, // 44: wayfarer.party.v1.CharacterEvent.tools_bought:type_name -> wayfarer.party.v1.ToolsBought
-	44, // 45: wayfarer.party.v1.CharacterEvent.belt_slot_bought:type_name -> wayfarer.party.v1.BeltSlotBought
-	45, // 46: wayfarer.party.v1.CharacterEvent.tool_loaded:type_name -> wayfarer.party.v1.ToolLoaded
-	46, // 47: wayfarer.party.v1.CharacterEvent.tool_unloaded:type_name -> wayfarer.party.v1.ToolUnloaded
-	47, // 48: wayfarer.party.v1.CharacterEvent.approved:type_name -> wayfarer.party.v1.CharacterApproved
-	48, // 49: wayfarer.party.v1.CharacterEvent.vitals_set:type_name -> wayfarer.party.v1.VitalsSet
-	49, // 50: wayfarer.party.v1.CharacterEvent.facet_leased:type_name -> wayfarer.party.v1.FacetLeased
-	50, // 51: wayfarer.party.v1.CharacterEvent.facet_returned:type_name -> wayfarer.party.v1.FacetReturned
-	7,  // 52: wayfarer.party.v1.CharacterCreated.vitals:type_name -> wayfarer.party.v1.Vitals
-	4,  // 53: wayfarer.party.v1.AbilitiesSet.abilities:type_name -> wayfarer.party.v1.Abilities
-	5,  // 54: wayfarer.party.v1.ToolsBought.tools:type_name -> wayfarer.party.v1.Tool
-	7,  // 55: wayfarer.party.v1.VitalsSet.vitals:type_name -> wayfarer.party.v1.Vitals
-	8,  // 56: wayfarer.party.v1.FacetLeased.lease:type_name -> wayfarer.party.v1.Lease
-	8,  // 57: wayfarer.party.v1.FacetReturned.lease:type_name -> wayfarer.party.v1.Lease
-	7,  // 58: wayfarer.party.v1.FacetReturned.vitals:type_name -> wayfarer.party.v1.Vitals
-	9,  // 59: wayfarer.party.v1.CharacterService.CreateCharacter:input_type -> wayfarer.party.v1.CreateCharacterRequest
-	11, // 60: wayfarer.party.v1.CharacterService.GetCharacter:input_type -> wayfarer.party.v1.GetCharacterRequest
-	13, // 61: wayfarer.party.v1.CharacterService.ListCharacters:input_type -> wayfarer.party.v1.ListCharactersRequest
-	15, // 62: wayfarer.party.v1.CharacterService.WatchCharacter:input_type -> wayfarer.party.v1.WatchCharacterRequest
-	17, // 63: wayfarer.party.v1.CharacterService.GrantPoints:input_type -> wayfarer.party.v1.GrantPointsRequest
-	19, // 64: wayfarer.party.v1.CharacterService.AddForm:input_type -> wayfarer.party.v1.AddFormRequest
-	21, // 65: wayfarer.party.v1.CharacterService.SwitchForm:input_type -> wayfarer.party.v1.SwitchFormRequest
-	23, // 66: wayfarer.party.v1.CharacterService.SetAbilities:input_type -> wayfarer.party.v1.SetAbilitiesRequest
-	25, // 67: wayfarer.party.v1.CharacterService.BuyTools:input_type -> wayfarer.party.v1.BuyToolsRequest
-	27, // 68: wayfarer.party.v1.CharacterService.BuyBeltSlot:input_type -> wayfarer.party.v1.BuyBeltSlotRequest
-	29, // 69: wayfarer.party.v1.CharacterService.LoadTool:input_type -> wayfarer.party.v1.LoadToolRequest
-	31, // 70: wayfarer.party.v1.CharacterService.UnloadTool:input_type -> wayfarer.party.v1.UnloadToolRequest
-	33, // 71: wayfarer.party.v1.CharacterService.ApproveCharacter:input_type -> wayfarer.party.v1.ApproveCharacterRequest
-	35, // 72: wayfarer.party.v1.CharacterService.SetVitals:input_type -> wayfarer.party.v1.SetVitalsRequest
-	10, // 73: wayfarer.party.v1.CharacterService.CreateCharacter:output_type -> wayfarer.party.v1.CreateCharacterResponse
-	12, // 74: wayfarer.party.v1.CharacterService.GetCharacter:output_type -> wayfarer.party.v1.GetCharacterResponse
-	14, // 75: wayfarer.party.v1.CharacterService.ListCharacters:output_type -> wayfarer.party.v1.ListCharactersResponse
-	16, // 76: wayfarer.party.v1.CharacterService.WatchCharacter:output_type -> wayfarer.party.v1.WatchCharacterResponse
-	18, // 77: wayfarer.party.v1.CharacterService.GrantPoints:output_type -> wayfarer.party.v1.GrantPointsResponse
-	20, // 78: wayfarer.party.v1.CharacterService.AddForm:output_type -> wayfarer.party.v1.AddFormResponse
-	22, // 79: wayfarer.party.v1.CharacterService.SwitchForm:output_type -> wayfarer.party.v1.SwitchFormResponse
-	24, // 80: wayfarer.party.v1.CharacterService.SetAbilities:output_type -> wayfarer.party.v1.SetAbilitiesResponse
-	26, // 81: wayfarer.party.v1.CharacterService.BuyTools:output_type -> wayfarer.party.v1.BuyToolsResponse
-	28, // 82: wayfarer.party.v1.CharacterService.BuyBeltSlot:output_type -> wayfarer.party.v1.BuyBeltSlotResponse
-	30, // 83: wayfarer.party.v1.CharacterService.LoadTool:output_type -> wayfarer.party.v1.LoadToolResponse
-	32, // 84: wayfarer.party.v1.CharacterService.UnloadTool:output_type -> wayfarer.party.v1.UnloadToolResponse
-	34, // 85: wayfarer.party.v1.CharacterService.ApproveCharacter:output_type -> wayfarer.party.v1.ApproveCharacterResponse
-	36, // 86: wayfarer.party.v1.CharacterService.SetVitals:output_type -> wayfarer.party.v1.SetVitalsResponse
-	73, // [73:87] is the sub-list for method output_type
-	59, // [59:73] is the sub-list for method input_type
-	59, // [59:59] is the sub-list for extension type_name
-	59, // [59:59] is the sub-list for extension extendee
-	0,  // [0:59] is the sub-list for field type_name
+	54, // 4: wayfarer.party.v1.Character.create_time:type_name -> google.protobuf.Timestamp
+	55, // 5: wayfarer.party.v1.Character.danger_sheet:type_name -> wayfarer.party.v1.DangerSheet
+	3,  // 6: wayfarer.party.v1.Form.statblock:type_name -> wayfarer.party.v1.Statblock
+	4,  // 7: wayfarer.party.v1.Statblock.abilities:type_name -> wayfarer.party.v1.Abilities
+	5,  // 8: wayfarer.party.v1.Statblock.tools:type_name -> wayfarer.party.v1.Tool
+	0,  // 9: wayfarer.party.v1.Lease.facet:type_name -> wayfarer.party.v1.Facet
+	7,  // 10: wayfarer.party.v1.CreateCharacterRequest.vitals:type_name -> wayfarer.party.v1.Vitals
+	56, // 11: wayfarer.party.v1.CreateCharacterResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 12: wayfarer.party.v1.CreateCharacterResponse.character:type_name -> wayfarer.party.v1.Character
+	1,  // 13: wayfarer.party.v1.GetCharacterResponse.character:type_name -> wayfarer.party.v1.Character
+	1,  // 14: wayfarer.party.v1.ListCharactersResponse.characters:type_name -> wayfarer.party.v1.Character
+	56, // 15: wayfarer.party.v1.WatchCharacterResponse.record:type_name -> wayfarer.type.v1.Record
+	39, // 16: wayfarer.party.v1.WatchCharacterResponse.events:type_name -> wayfarer.party.v1.CharacterEvent
+	56, // 17: wayfarer.party.v1.GrantPointsResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 18: wayfarer.party.v1.GrantPointsResponse.character:type_name -> wayfarer.party.v1.Character
+	56, // 19: wayfarer.party.v1.AddFormResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 20: wayfarer.party.v1.AddFormResponse.character:type_name -> wayfarer.party.v1.Character
+	56, // 21: wayfarer.party.v1.SwitchFormResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 22: wayfarer.party.v1.SwitchFormResponse.character:type_name -> wayfarer.party.v1.Character
+	4,  // 23: wayfarer.party.v1.SetAbilitiesRequest.abilities:type_name -> wayfarer.party.v1.Abilities
+	56, // 24: wayfarer.party.v1.SetAbilitiesResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 25: wayfarer.party.v1.SetAbilitiesResponse.character:type_name -> wayfarer.party.v1.Character
+	5,  // 26: wayfarer.party.v1.BuyToolsRequest.tools:type_name -> wayfarer.party.v1.Tool
+	56, // 27: wayfarer.party.v1.BuyToolsResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 28: wayfarer.party.v1.BuyToolsResponse.character:type_name -> wayfarer.party.v1.Character
+	56, // 29: wayfarer.party.v1.BuyBeltSlotResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 30: wayfarer.party.v1.BuyBeltSlotResponse.character:type_name -> wayfarer.party.v1.Character
+	56, // 31: wayfarer.party.v1.LoadToolResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 32: wayfarer.party.v1.LoadToolResponse.character:type_name -> wayfarer.party.v1.Character
+	56, // 33: wayfarer.party.v1.UnloadToolResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 34: wayfarer.party.v1.UnloadToolResponse.character:type_name -> wayfarer.party.v1.Character
+	56, // 35: wayfarer.party.v1.ApproveCharacterResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 36: wayfarer.party.v1.ApproveCharacterResponse.character:type_name -> wayfarer.party.v1.Character
+	7,  // 37: wayfarer.party.v1.SetVitalsRequest.vitals:type_name -> wayfarer.party.v1.Vitals
+	56, // 38: wayfarer.party.v1.SetVitalsResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 39: wayfarer.party.v1.SetVitalsResponse.character:type_name -> wayfarer.party.v1.Character
+	55, // 40: wayfarer.party.v1.SetDangerSheetRequest.danger_sheet:type_name -> wayfarer.party.v1.DangerSheet
+	56, // 41: wayfarer.party.v1.SetDangerSheetResponse.record:type_name -> wayfarer.type.v1.Record
+	1,  // 42: wayfarer.party.v1.SetDangerSheetResponse.character:type_name -> wayfarer.party.v1.Character
+	40, // 43: wayfarer.party.v1.CharacterEvent.created:type_name -> wayfarer.party.v1.CharacterCreated
+	41, // 44: wayfarer.party.v1.CharacterEvent.points_granted:type_name -> wayfarer.party.v1.PointsGranted
+	42, // 45: wayfarer.party.v1.CharacterEvent.form_added:type_name -> wayfarer.party.v1.FormAdded
+	43, // 46: wayfarer.party.v1.CharacterEvent.form_switched:type_name -> wayfarer.party.v1.FormSwitched
+	44, // 47: wayfarer.party.v1.CharacterEvent.abilities_set:type_name -> wayfarer.party.v1.AbilitiesSet
+	45, // 48: wayfarer.party.v1.CharacterEvent.tools_bought:type_name -> wayfarer.party.v1.ToolsBought
+	46, // 49: wayfarer.party.v1.CharacterEvent.belt_slot_bought:type_name -> wayfarer.party.v1.BeltSlotBought
+	47, // 50: wayfarer.party.v1.CharacterEvent.tool_loaded:type_name -> wayfarer.party.v1.ToolLoaded
+	48, // 51: wayfarer.party.v1.CharacterEvent.tool_unloaded:type_name -> wayfarer.party.v1.ToolUnloaded
+	49, // 52: wayfarer.party.v1.CharacterEvent.approved:type_name -> wayfarer.party.v1.CharacterApproved
+	50, // 53: wayfarer.party.v1.CharacterEvent.vitals_set:type_name -> wayfarer.party.v1.VitalsSet
+	51, // 54: wayfarer.party.v1.CharacterEvent.facet_leased:type_name -> wayfarer.party.v1.FacetLeased
+	52, // 55: wayfarer.party.v1.CharacterEvent.facet_returned:type_name -> wayfarer.party.v1.FacetReturned
+	53, // 56: wayfarer.party.v1.CharacterEvent.danger_sheet_set:type_name -> wayfarer.party.v1.DangerSheetSet
+	7,  // 57: wayfarer.party.v1.CharacterCreated.vitals:type_name -> wayfarer.party.v1.Vitals
+	4,  // 58: wayfarer.party.v1.AbilitiesSet.abilities:type_name -> wayfarer.party.v1.Abilities
+	5,  // 59: wayfarer.party.v1.ToolsBought.tools:type_name -> wayfarer.party.v1.Tool
+	7,  // 60: wayfarer.party.v1.VitalsSet.vitals:type_name -> wayfarer.party.v1.Vitals
+	8,  // 61: wayfarer.party.v1.FacetLeased.lease:type_name -> wayfarer.party.v1.Lease
+	8,  // 62: wayfarer.party.v1.FacetReturned.lease:type_name -> wayfarer.party.v1.Lease
+	7,  // 63: wayfarer.party.v1.FacetReturned.vitals:type_name -> wayfarer.party.v1.Vitals
+	55, // 64: wayfarer.party.v1.FacetReturned.danger_sheet:type_name -> wayfarer.party.v1.DangerSheet
+	55, // 65: wayfarer.party.v1.DangerSheetSet.danger_sheet:type_name -> wayfarer.party.v1.DangerSheet
+	9,  // 66: wayfarer.party.v1.CharacterService.CreateCharacter:input_type -> wayfarer.party.v1.CreateCharacterRequest
+	11, // 67: wayfarer.party.v1.CharacterService.GetCharacter:input_type -> wayfarer.party.v1.GetCharacterRequest
+	13, // 68: wayfarer.party.v1.CharacterService.ListCharacters:input_type -> wayfarer.party.v1.ListCharactersRequest
+	15, // 69: wayfarer.party.v1.CharacterService.WatchCharacter:input_type -> wayfarer.party.v1.WatchCharacterRequest
+	17, // 70: wayfarer.party.v1.CharacterService.GrantPoints:input_type -> wayfarer.party.v1.GrantPointsRequest
+	19, // 71: wayfarer.party.v1.CharacterService.AddForm:input_type -> wayfarer.party.v1.AddFormRequest
+	21, // 72: wayfarer.party.v1.CharacterService.SwitchForm:input_type -> wayfarer.party.v1.SwitchFormRequest
+	23, // 73: wayfarer.party.v1.CharacterService.SetAbilities:input_type -> wayfarer.party.v1.SetAbilitiesRequest
+	25, // 74: wayfarer.party.v1.CharacterService.BuyTools:input_type -> wayfarer.party.v1.BuyToolsRequest
+	27, // 75: wayfarer.party.v1.CharacterService.BuyBeltSlot:input_type -> wayfarer.party.v1.BuyBeltSlotRequest
+	29, // 76: wayfarer.party.v1.CharacterService.LoadTool:input_type -> wayfarer.party.v1.LoadToolRequest
+	31, // 77: wayfarer.party.v1.CharacterService.UnloadTool:input_type -> wayfarer.party.v1.UnloadToolRequest
+	33, // 78: wayfarer.party.v1.CharacterService.ApproveCharacter:input_type -> wayfarer.party.v1.ApproveCharacterRequest
+	35, // 79: wayfarer.party.v1.CharacterService.SetVitals:input_type -> wayfarer.party.v1.SetVitalsRequest
+	37, // 80: wayfarer.party.v1.CharacterService.SetDangerSheet:input_type -> wayfarer.party.v1.SetDangerSheetRequest
+	10, // 81: wayfarer.party.v1.CharacterService.CreateCharacter:output_type -> wayfarer.party.v1.CreateCharacterResponse
+	12, // 82: wayfarer.party.v1.CharacterService.GetCharacter:output_type -> wayfarer.party.v1.GetCharacterResponse
+	14, // 83: wayfarer.party.v1.CharacterService.ListCharacters:output_type -> wayfarer.party.v1.ListCharactersResponse
+	16, // 84: wayfarer.party.v1.CharacterService.WatchCharacter:output_type -> wayfarer.party.v1.WatchCharacterResponse
+	18, // 85: wayfarer.party.v1.CharacterService.GrantPoints:output_type -> wayfarer.party.v1.GrantPointsResponse
+	20, // 86: wayfarer.party.v1.CharacterService.AddForm:output_type -> wayfarer.party.v1.AddFormResponse
+	22, // 87: wayfarer.party.v1.CharacterService.SwitchForm:output_type -> wayfarer.party.v1.SwitchFormResponse
+	24, // 88: wayfarer.party.v1.CharacterService.SetAbilities:output_type -> wayfarer.party.v1.SetAbilitiesResponse
+	26, // 89: wayfarer.party.v1.CharacterService.BuyTools:output_type -> wayfarer.party.v1.BuyToolsResponse
+	28, // 90: wayfarer.party.v1.CharacterService.BuyBeltSlot:output_type -> wayfarer.party.v1.BuyBeltSlotResponse
+	30, // 91: wayfarer.party.v1.CharacterService.LoadTool:output_type -> wayfarer.party.v1.LoadToolResponse
+	32, // 92: wayfarer.party.v1.CharacterService.UnloadTool:output_type -> wayfarer.party.v1.UnloadToolResponse
+	34, // 93: wayfarer.party.v1.CharacterService.ApproveCharacter:output_type -> wayfarer.party.v1.ApproveCharacterResponse
+	36, // 94: wayfarer.party.v1.CharacterService.SetVitals:output_type -> wayfarer.party.v1.SetVitalsResponse
+	38, // 95: wayfarer.party.v1.CharacterService.SetDangerSheet:output_type -> wayfarer.party.v1.SetDangerSheetResponse
+	81, // [81:96] is the sub-list for method output_type
+	66, // [66:81] is the sub-list for method input_type
+	66, // [66:66] is the sub-list for extension type_name
+	66, // [66:66] is the sub-list for extension extendee
+	0,  // [0:66] is the sub-list for field type_name
 }
 
 func init() { file_wayfarer_party_v1_character_proto_init() }
@@ -3993,10 +4236,12 @@ func file_wayfarer_party_v1_character_proto_init() {
 	if File_wayfarer_party_v1_character_proto != nil {
 		return
 	}
+	file_wayfarer_party_v1_sheet_proto_init()
+	file_wayfarer_party_v1_character_proto_msgTypes[0].OneofWrappers = []any{}
 	file_wayfarer_party_v1_character_proto_msgTypes[1].OneofWrappers = []any{}
 	file_wayfarer_party_v1_character_proto_msgTypes[6].OneofWrappers = []any{}
 	file_wayfarer_party_v1_character_proto_msgTypes[8].OneofWrappers = []any{}
-	file_wayfarer_party_v1_character_proto_msgTypes[36].OneofWrappers = []any{
+	file_wayfarer_party_v1_character_proto_msgTypes[38].OneofWrappers = []any{
 		(*CharacterEvent_Created)(nil),
 		(*CharacterEvent_PointsGranted)(nil),
 		(*CharacterEvent_FormAdded)(nil),
@@ -4010,6 +4255,7 @@ func file_wayfarer_party_v1_character_proto_init() {
 		(*CharacterEvent_VitalsSet)(nil),
 		(*CharacterEvent_FacetLeased)(nil),
 		(*CharacterEvent_FacetReturned)(nil),
+		(*CharacterEvent_DangerSheetSet)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -4017,7 +4263,7 @@ func file_wayfarer_party_v1_character_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wayfarer_party_v1_character_proto_rawDesc), len(file_wayfarer_party_v1_character_proto_rawDesc)),
 			NumEnums:      1,
-			NumMessages:   50,
+			NumMessages:   53,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

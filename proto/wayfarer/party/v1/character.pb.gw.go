@@ -659,6 +659,51 @@ func local_request_CharacterService_SetVitals_0(ctx context.Context, marshaler r
 	return msg, metadata, err
 }
 
+func request_CharacterService_SetDangerSheet_0(ctx context.Context, marshaler runtime.Marshaler, client CharacterServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq SetDangerSheetRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["name"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "name")
+	}
+	protoReq.Name, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "name", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.SetDangerSheet(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_CharacterService_SetDangerSheet_0(ctx context.Context, marshaler runtime.Marshaler, server CharacterServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq SetDangerSheetRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["name"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "name")
+	}
+	protoReq.Name, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "name", err)
+	}
+	msg, err := server.SetDangerSheet(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 // RegisterCharacterServiceHandlerServer registers the http handlers for service CharacterService to "mux".
 // UnaryRPC     :call CharacterServiceServer directly.
 // StreamingRPC :currently unsupported pending https://github.com/grpc/grpc-go/issues/906.
@@ -931,6 +976,26 @@ func RegisterCharacterServiceHandlerServer(ctx context.Context, mux *runtime.Ser
 			return
 		}
 		forward_CharacterService_SetVitals_0(annotatedContext, mux, outboundMarshaler, w, req, response_CharacterService_SetVitals_0{resp.(*SetVitalsResponse)}, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_CharacterService_SetDangerSheet_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/wayfarer.party.v1.CharacterService/SetDangerSheet", runtime.WithHTTPPathPattern("/v1/{name=campaigns/*/characters/*}:setDangerSheet"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_CharacterService_SetDangerSheet_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_CharacterService_SetDangerSheet_0(annotatedContext, mux, outboundMarshaler, w, req, response_CharacterService_SetDangerSheet_0{resp.(*SetDangerSheetResponse)}, mux.GetForwardResponseOptions()...)
 	})
 
 	return nil
@@ -1210,6 +1275,23 @@ func RegisterCharacterServiceHandlerClient(ctx context.Context, mux *runtime.Ser
 		}
 		forward_CharacterService_SetVitals_0(annotatedContext, mux, outboundMarshaler, w, req, response_CharacterService_SetVitals_0{resp.(*SetVitalsResponse)}, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_CharacterService_SetDangerSheet_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/wayfarer.party.v1.CharacterService/SetDangerSheet", runtime.WithHTTPPathPattern("/v1/{name=campaigns/*/characters/*}:setDangerSheet"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_CharacterService_SetDangerSheet_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_CharacterService_SetDangerSheet_0(annotatedContext, mux, outboundMarshaler, w, req, response_CharacterService_SetDangerSheet_0{resp.(*SetDangerSheetResponse)}, mux.GetForwardResponseOptions()...)
+	})
 	return nil
 }
 
@@ -1321,6 +1403,15 @@ func (m response_CharacterService_SetVitals_0) XXX_ResponseBody() interface{} {
 	return response.Character
 }
 
+type response_CharacterService_SetDangerSheet_0 struct {
+	*SetDangerSheetResponse
+}
+
+func (m response_CharacterService_SetDangerSheet_0) XXX_ResponseBody() interface{} {
+	response := m.SetDangerSheetResponse
+	return response.Character
+}
+
 var (
 	pattern_CharacterService_CreateCharacter_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "characters"}, ""))
 	pattern_CharacterService_GetCharacter_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "characters", "name"}, ""))
@@ -1336,6 +1427,7 @@ var (
 	pattern_CharacterService_UnloadTool_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "characters", "name"}, "unloadTool"))
 	pattern_CharacterService_ApproveCharacter_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "characters", "name"}, "approve"))
 	pattern_CharacterService_SetVitals_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "characters", "name"}, "setVitals"))
+	pattern_CharacterService_SetDangerSheet_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "characters", "name"}, "setDangerSheet"))
 )
 
 var (
@@ -1353,4 +1445,5 @@ var (
 	forward_CharacterService_UnloadTool_0       = runtime.ForwardResponseMessage
 	forward_CharacterService_ApproveCharacter_0 = runtime.ForwardResponseMessage
 	forward_CharacterService_SetVitals_0        = runtime.ForwardResponseMessage
+	forward_CharacterService_SetDangerSheet_0   = runtime.ForwardResponseMessage
 )

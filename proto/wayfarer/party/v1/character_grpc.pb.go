@@ -33,6 +33,7 @@ const (
 	CharacterService_UnloadTool_FullMethodName       = "/wayfarer.party.v1.CharacterService/UnloadTool"
 	CharacterService_ApproveCharacter_FullMethodName = "/wayfarer.party.v1.CharacterService/ApproveCharacter"
 	CharacterService_SetVitals_FullMethodName        = "/wayfarer.party.v1.CharacterService/SetVitals"
+	CharacterService_SetDangerSheet_FullMethodName   = "/wayfarer.party.v1.CharacterService/SetDangerSheet"
 )
 
 // CharacterServiceClient is the client API for CharacterService service.
@@ -80,6 +81,10 @@ type CharacterServiceClient interface {
 	ApproveCharacter(ctx context.Context, in *ApproveCharacterRequest, opts ...grpc.CallOption) (*ApproveCharacterResponse, error)
 	// SetVitals sets hit points, strength, carrying slots and the like. GMs only. Refused: LEASED.
 	SetVitals(ctx context.Context, in *SetVitalsRequest, opts ...grpc.CallOption) (*SetVitalsResponse, error)
+	// SetDangerSheet sets what Danger World knows of a character, by the campaign's ruleset for it. By GMs; until the
+	// character is approved also by its owner, who sets stats alone. Fails with PERMISSION_DENIED (NOT_GM, naming the field).
+	// Refused: LEASED, UNKNOWN_STAT, INVALID (a number that cannot be).
+	SetDangerSheet(ctx context.Context, in *SetDangerSheetRequest, opts ...grpc.CallOption) (*SetDangerSheetResponse, error)
 }
 
 type characterServiceClient struct {
@@ -239,6 +244,16 @@ func (c *characterServiceClient) SetVitals(ctx context.Context, in *SetVitalsReq
 	return out, nil
 }
 
+func (c *characterServiceClient) SetDangerSheet(ctx context.Context, in *SetDangerSheetRequest, opts ...grpc.CallOption) (*SetDangerSheetResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetDangerSheetResponse)
+	err := c.cc.Invoke(ctx, CharacterService_SetDangerSheet_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 // CharacterServiceServer is the server API for CharacterService service.
 // All implementations must embed UnimplementedCharacterServiceServer
 // for forward compatibility.
@@ -284,6 +299,10 @@ type CharacterServiceServer interface {
 	ApproveCharacter(context.Context, *ApproveCharacterRequest) (*ApproveCharacterResponse, error)
 	// SetVitals sets hit points, strength, carrying slots and the like. GMs only. Refused: LEASED.
 	SetVitals(context.Context, *SetVitalsRequest) (*SetVitalsResponse, error)
+	// SetDangerSheet sets what Danger World knows of a character, by the campaign's ruleset for it. By GMs; until the
+	// character is approved also by its owner, who sets stats alone. Fails with PERMISSION_DENIED (NOT_GM, naming the field).
+	// Refused: LEASED, UNKNOWN_STAT, INVALID (a number that cannot be).
+	SetDangerSheet(context.Context, *SetDangerSheetRequest) (*SetDangerSheetResponse, error)
 	mustEmbedUnimplementedCharacterServiceServer()
 }
 
@@ -335,6 +354,9 @@ func (UnimplementedCharacterServiceServer) ApproveCharacter(context.Context, *Ap
 }
 func (UnimplementedCharacterServiceServer) SetVitals(context.Context, *SetVitalsRequest) (*SetVitalsResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetVitals not implemented")
+}
+func (UnimplementedCharacterServiceServer) SetDangerSheet(context.Context, *SetDangerSheetRequest) (*SetDangerSheetResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetDangerSheet not implemented")
 }
 func (UnimplementedCharacterServiceServer) mustEmbedUnimplementedCharacterServiceServer() {}
 func (UnimplementedCharacterServiceServer) testEmbeddedByValue()                          {}
@@ -602,6 +624,24 @@ func _CharacterService_SetVitals_Handler(srv interface{}, ctx context.Context, d
 	return interceptor(ctx, in, info, handler)
 }
 
+func _CharacterService_SetDangerSheet_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetDangerSheetRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(CharacterServiceServer).SetDangerSheet(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: CharacterService_SetDangerSheet_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(CharacterServiceServer).SetDangerSheet(ctx, req.(*SetDangerSheetRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 // CharacterService_ServiceDesc is the grpc.ServiceDesc for CharacterService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -660,6 +700,10 @@ var CharacterService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SetVitals",
 			Handler:    _CharacterService_SetVitals_Handler,
+		},
+		{
+			MethodName: "SetDangerSheet",
+			Handler:    _CharacterService_SetDangerSheet_Handler,
 		},
 	},
 	Streams: []grpc.StreamDesc{

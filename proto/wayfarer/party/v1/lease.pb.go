@@ -31,7 +31,7 @@ type TakeLeaseRequest struct {
 	Lender string `protobuf:"bytes,1,opt,name=lender,proto3" json:"lender,omitempty"`
 	// What to borrow; it has to fit the lender.
 	Facet Facet `protobuf:"varint,2,opt,name=facet,proto3,enum=wayfarer.party.v1.Facet" json:"facet,omitempty"`
-	// Resource name of the run or journey that borrows, in the same campaign.
+	// Resource name of the run, journey or scene that borrows, in the same campaign.
 	Holder string `protobuf:"bytes,3,opt,name=holder,proto3" json:"holder,omitempty"`
 	// 1 to 128 printable ASCII characters; see the service comment.
 	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -108,6 +108,7 @@ type TakeLeaseResponse struct {
 	//	*TakeLeaseResponse_Loadout
 	//	*TakeLeaseResponse_Pack
 	//	*TakeLeaseResponse_Vitals
+	//	*TakeLeaseResponse_Sheet
 	Held          isTakeLeaseResponse_Held `protobuf_oneof:"held"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -186,6 +187,15 @@ func (x *TakeLeaseResponse) GetVitals() *VitalsFacet {
 	return nil
 }
 
+func (x *TakeLeaseResponse) GetSheet() *SheetFacet {
+	if x != nil {
+		if x, ok := x.Held.(*TakeLeaseResponse_Sheet); ok {
+			return x.Sheet
+		}
+	}
+	return nil
+}
+
 type isTakeLeaseResponse_Held interface {
 	isTakeLeaseResponse_Held()
 }
@@ -210,6 +220,11 @@ type TakeLeaseResponse_Vitals struct {
 	Vitals *VitalsFacet `protobuf:"bytes,4,opt,name=vitals,proto3,oneof"`
 }
 
+type TakeLeaseResponse_Sheet struct {
+	// The Danger World sheet.
+	Sheet *SheetFacet `protobuf:"bytes,5,opt,name=sheet,proto3,oneof"`
+}
+
 func (*TakeLeaseResponse_Roster) isTakeLeaseResponse_Held() {}
 
 func (*TakeLeaseResponse_Loadout) isTakeLeaseResponse_Held() {}
@@ -217,6 +232,8 @@ func (*TakeLeaseResponse_Loadout) isTakeLeaseResponse_Held() {}
 func (*TakeLeaseResponse_Pack) isTakeLeaseResponse_Held() {}
 
 func (*TakeLeaseResponse_Vitals) isTakeLeaseResponse_Held() {}
+
+func (*TakeLeaseResponse_Sheet) isTakeLeaseResponse_Held() {}
 
 // RosterFacet is a lent roster.
 type RosterFacet struct {
@@ -483,6 +500,70 @@ func (x *VitalsFacet) GetVitals() *Vitals {
 	return nil
 }
 
+// SheetFacet is the lent Danger World sheet of a character.
+type SheetFacet struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Subject whose character it is.
+	Owner string `protobuf:"bytes,1,opt,name=owner,proto3" json:"owner,omitempty"`
+	// What people call the character.
+	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
+	// The sheet.
+	Sheet         *DangerSheet `protobuf:"bytes,3,opt,name=sheet,proto3" json:"sheet,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SheetFacet) Reset() {
+	*x = SheetFacet{}
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[6]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SheetFacet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SheetFacet) ProtoMessage() {}
+
+func (x *SheetFacet) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[6]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SheetFacet.ProtoReflect.Descriptor instead.
+func (*SheetFacet) Descriptor() ([]byte, []int) {
+	return file_wayfarer_party_v1_lease_proto_rawDescGZIP(), []int{6}
+}
+
+func (x *SheetFacet) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *SheetFacet) GetTitle() string {
+	if x != nil {
+		return x.Title
+	}
+	return ""
+}
+
+func (x *SheetFacet) GetSheet() *DangerSheet {
+	if x != nil {
+		return x.Sheet
+	}
+	return nil
+}
+
 // Request of ReturnLease.
 type ReturnLeaseRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -499,6 +580,7 @@ type ReturnLeaseRequest struct {
 	//	*ReturnLeaseRequest_Roster
 	//	*ReturnLeaseRequest_Pack
 	//	*ReturnLeaseRequest_Vitals
+	//	*ReturnLeaseRequest_Sheet
 	Result isReturnLeaseRequest_Result `protobuf_oneof:"result"`
 	// 1 to 128 printable ASCII characters; see the service comment.
 	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -508,7 +590,7 @@ type ReturnLeaseRequest struct {
 
 func (x *ReturnLeaseRequest) Reset() {
 	*x = ReturnLeaseRequest{}
-	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[6]
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -520,7 +602,7 @@ func (x *ReturnLeaseRequest) String() string {
 func (*ReturnLeaseRequest) ProtoMessage() {}
 
 func (x *ReturnLeaseRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[6]
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -533,7 +615,7 @@ func (x *ReturnLeaseRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnLeaseRequest.ProtoReflect.Descriptor instead.
 func (*ReturnLeaseRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_lease_proto_rawDescGZIP(), []int{6}
+	return file_wayfarer_party_v1_lease_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *ReturnLeaseRequest) GetLender() string {
@@ -591,6 +673,15 @@ func (x *ReturnLeaseRequest) GetVitals() *Vitals {
 	return nil
 }
 
+func (x *ReturnLeaseRequest) GetSheet() *DangerSheet {
+	if x != nil {
+		if x, ok := x.Result.(*ReturnLeaseRequest_Sheet); ok {
+			return x.Sheet
+		}
+	}
+	return nil
+}
+
 func (x *ReturnLeaseRequest) GetRequestId() string {
 	if x != nil {
 		return x.RequestId
@@ -617,11 +708,18 @@ type ReturnLeaseRequest_Vitals struct {
 	Vitals *Vitals `protobuf:"bytes,6,opt,name=vitals,proto3,oneof"`
 }
 
+type ReturnLeaseRequest_Sheet struct {
+	// The Danger World sheet.
+	Sheet *DangerSheet `protobuf:"bytes,7,opt,name=sheet,proto3,oneof"`
+}
+
 func (*ReturnLeaseRequest_Roster) isReturnLeaseRequest_Result() {}
 
 func (*ReturnLeaseRequest_Pack) isReturnLeaseRequest_Result() {}
 
 func (*ReturnLeaseRequest_Vitals) isReturnLeaseRequest_Result() {}
+
+func (*ReturnLeaseRequest_Sheet) isReturnLeaseRequest_Result() {}
 
 // RosterResult tells what became of a roster.
 type RosterResult struct {
@@ -638,7 +736,7 @@ type RosterResult struct {
 
 func (x *RosterResult) Reset() {
 	*x = RosterResult{}
-	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[7]
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -650,7 +748,7 @@ func (x *RosterResult) String() string {
 func (*RosterResult) ProtoMessage() {}
 
 func (x *RosterResult) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[7]
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -663,7 +761,7 @@ func (x *RosterResult) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RosterResult.ProtoReflect.Descriptor instead.
 func (*RosterResult) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_lease_proto_rawDescGZIP(), []int{7}
+	return file_wayfarer_party_v1_lease_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *RosterResult) GetCharacter() string {
@@ -696,7 +794,7 @@ type ReturnLeaseResponse struct {
 
 func (x *ReturnLeaseResponse) Reset() {
 	*x = ReturnLeaseResponse{}
-	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[8]
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -708,7 +806,7 @@ func (x *ReturnLeaseResponse) String() string {
 func (*ReturnLeaseResponse) ProtoMessage() {}
 
 func (x *ReturnLeaseResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[8]
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -721,7 +819,7 @@ func (x *ReturnLeaseResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ReturnLeaseResponse.ProtoReflect.Descriptor instead.
 func (*ReturnLeaseResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_lease_proto_rawDescGZIP(), []int{8}
+	return file_wayfarer_party_v1_lease_proto_rawDescGZIP(), []int{9}
 }
 
 // Request of GetMembership.
@@ -737,7 +835,7 @@ type GetMembershipRequest struct {
 
 func (x *GetMembershipRequest) Reset() {
 	*x = GetMembershipRequest{}
-	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[9]
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -749,7 +847,7 @@ func (x *GetMembershipRequest) String() string {
 func (*GetMembershipRequest) ProtoMessage() {}
 
 func (x *GetMembershipRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[9]
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -762,7 +860,7 @@ func (x *GetMembershipRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMembershipRequest.ProtoReflect.Descriptor instead.
 func (*GetMembershipRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_lease_proto_rawDescGZIP(), []int{9}
+	return file_wayfarer_party_v1_lease_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *GetMembershipRequest) GetCampaign() string {
@@ -796,7 +894,7 @@ type GetMembershipResponse struct {
 
 func (x *GetMembershipResponse) Reset() {
 	*x = GetMembershipResponse{}
-	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[10]
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -808,7 +906,7 @@ func (x *GetMembershipResponse) String() string {
 func (*GetMembershipResponse) ProtoMessage() {}
 
 func (x *GetMembershipResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[10]
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -821,7 +919,7 @@ func (x *GetMembershipResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetMembershipResponse.ProtoReflect.Descriptor instead.
 func (*GetMembershipResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_lease_proto_rawDescGZIP(), []int{10}
+	return file_wayfarer_party_v1_lease_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *GetMembershipResponse) GetRole() v1.Role {
@@ -865,7 +963,7 @@ type GetEffectiveRulesetRequest struct {
 
 func (x *GetEffectiveRulesetRequest) Reset() {
 	*x = GetEffectiveRulesetRequest{}
-	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[11]
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -877,7 +975,7 @@ func (x *GetEffectiveRulesetRequest) String() string {
 func (*GetEffectiveRulesetRequest) ProtoMessage() {}
 
 func (x *GetEffectiveRulesetRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[11]
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -890,7 +988,7 @@ func (x *GetEffectiveRulesetRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEffectiveRulesetRequest.ProtoReflect.Descriptor instead.
 func (*GetEffectiveRulesetRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_lease_proto_rawDescGZIP(), []int{11}
+	return file_wayfarer_party_v1_lease_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *GetEffectiveRulesetRequest) GetCampaign() string {
@@ -920,7 +1018,7 @@ type GetEffectiveRulesetResponse struct {
 
 func (x *GetEffectiveRulesetResponse) Reset() {
 	*x = GetEffectiveRulesetResponse{}
-	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[12]
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -932,7 +1030,7 @@ func (x *GetEffectiveRulesetResponse) String() string {
 func (*GetEffectiveRulesetResponse) ProtoMessage() {}
 
 func (x *GetEffectiveRulesetResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[12]
+	mi := &file_wayfarer_party_v1_lease_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -945,7 +1043,7 @@ func (x *GetEffectiveRulesetResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetEffectiveRulesetResponse.ProtoReflect.Descriptor instead.
 func (*GetEffectiveRulesetResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_party_v1_lease_proto_rawDescGZIP(), []int{12}
+	return file_wayfarer_party_v1_lease_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *GetEffectiveRulesetResponse) GetDocument() []byte {
@@ -966,18 +1064,19 @@ var File_wayfarer_party_v1_lease_proto protoreflect.FileDescriptor
 
 const file_wayfarer_party_v1_lease_proto_rawDesc = "" +
 	"\n" +
-	"\x1dwayfarer/party/v1/lease.proto\x12\x11wayfarer.party.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a!wayfarer/party/v1/character.proto\x1a\x1fwayfarer/party/v1/company.proto\x1a\x1bwayfarer/type/v1/role.proto\"\xd7\x02\n" +
+	"\x1dwayfarer/party/v1/lease.proto\x12\x11wayfarer.party.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a!wayfarer/party/v1/character.proto\x1a\x1fwayfarer/party/v1/company.proto\x1a\x1dwayfarer/party/v1/sheet.proto\x1a\x1bwayfarer/type/v1/role.proto\"\xde\x02\n" +
 	"\x10TakeLeaseRequest\x12l\n" +
 	"\x06lender\x18\x01 \x01(\tBT\xe0A\x02\xbaHNrL2J^campaigns/[a-z0-9-]{1,63}/(parties|characters|companies)/[a-z0-9-]{1,63}$R\x06lender\x12=\n" +
-	"\x05facet\x18\x02 \x01(\x0e2\x18.wayfarer.party.v1.FacetB\r\xe0A\x02\xbaH\a\x82\x01\x04\x10\x01 \x00R\x05facet\x12]\n" +
-	"\x06holder\x18\x03 \x01(\tBE\xe0A\x02\xbaH?r=2;^campaigns/[a-z0-9-]{1,63}/(runs|journeys)/[a-z0-9-]{1,63}$R\x06holder\x127\n" +
+	"\x05facet\x18\x02 \x01(\x0e2\x18.wayfarer.party.v1.FacetB\r\xe0A\x02\xbaH\a\x82\x01\x04\x10\x01 \x00R\x05facet\x12d\n" +
+	"\x06holder\x18\x03 \x01(\tBL\xe0A\x02\xbaHFrD2B^campaigns/[a-z0-9-]{1,63}/(runs|journeys|scenes)/[a-z0-9-]{1,63}$R\x06holder\x127\n" +
 	"\n" +
-	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\x80\x02\n" +
+	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xb7\x02\n" +
 	"\x11TakeLeaseResponse\x128\n" +
 	"\x06roster\x18\x01 \x01(\v2\x1e.wayfarer.party.v1.RosterFacetH\x00R\x06roster\x12;\n" +
 	"\aloadout\x18\x02 \x01(\v2\x1f.wayfarer.party.v1.LoadoutFacetH\x00R\aloadout\x122\n" +
 	"\x04pack\x18\x03 \x01(\v2\x1c.wayfarer.party.v1.PackFacetH\x00R\x04pack\x128\n" +
-	"\x06vitals\x18\x04 \x01(\v2\x1e.wayfarer.party.v1.VitalsFacetH\x00R\x06vitalsB\x06\n" +
+	"\x06vitals\x18\x04 \x01(\v2\x1e.wayfarer.party.v1.VitalsFacetH\x00R\x06vitals\x125\n" +
+	"\x05sheet\x18\x05 \x01(\v2\x1d.wayfarer.party.v1.SheetFacetH\x00R\x05sheetB\x06\n" +
 	"\x04held\"Y\n" +
 	"\vRosterFacet\x12\x16\n" +
 	"\x06leader\x18\x01 \x01(\tR\x06leader\x12\x18\n" +
@@ -995,14 +1094,20 @@ const file_wayfarer_party_v1_lease_proto_rawDesc = "" +
 	"\vVitalsFacet\x12\x14\n" +
 	"\x05owner\x18\x01 \x01(\tR\x05owner\x12\x14\n" +
 	"\x05title\x18\x02 \x01(\tR\x05title\x121\n" +
-	"\x06vitals\x18\x03 \x01(\v2\x19.wayfarer.party.v1.VitalsR\x06vitals\"\x87\x04\n" +
+	"\x06vitals\x18\x03 \x01(\v2\x19.wayfarer.party.v1.VitalsR\x06vitals\"n\n" +
+	"\n" +
+	"SheetFacet\x12\x14\n" +
+	"\x05owner\x18\x01 \x01(\tR\x05owner\x12\x14\n" +
+	"\x05title\x18\x02 \x01(\tR\x05title\x124\n" +
+	"\x05sheet\x18\x03 \x01(\v2\x1e.wayfarer.party.v1.DangerSheetR\x05sheet\"\xc6\x04\n" +
 	"\x12ReturnLeaseRequest\x12l\n" +
 	"\x06lender\x18\x01 \x01(\tBT\xe0A\x02\xbaHNrL2J^campaigns/[a-z0-9-]{1,63}/(parties|characters|companies)/[a-z0-9-]{1,63}$R\x06lender\x12=\n" +
-	"\x05facet\x18\x02 \x01(\x0e2\x18.wayfarer.party.v1.FacetB\r\xe0A\x02\xbaH\a\x82\x01\x04\x10\x01 \x00R\x05facet\x12]\n" +
-	"\x06holder\x18\x03 \x01(\tBE\xe0A\x02\xbaH?r=2;^campaigns/[a-z0-9-]{1,63}/(runs|journeys)/[a-z0-9-]{1,63}$R\x06holder\x129\n" +
+	"\x05facet\x18\x02 \x01(\x0e2\x18.wayfarer.party.v1.FacetB\r\xe0A\x02\xbaH\a\x82\x01\x04\x10\x01 \x00R\x05facet\x12d\n" +
+	"\x06holder\x18\x03 \x01(\tBL\xe0A\x02\xbaHFrD2B^campaigns/[a-z0-9-]{1,63}/(runs|journeys|scenes)/[a-z0-9-]{1,63}$R\x06holder\x129\n" +
 	"\x06roster\x18\x04 \x01(\v2\x1f.wayfarer.party.v1.RosterResultH\x00R\x06roster\x122\n" +
 	"\x04pack\x18\x05 \x01(\v2\x1c.wayfarer.party.v1.PackFacetH\x00R\x04pack\x123\n" +
-	"\x06vitals\x18\x06 \x01(\v2\x19.wayfarer.party.v1.VitalsH\x00R\x06vitals\x127\n" +
+	"\x06vitals\x18\x06 \x01(\v2\x19.wayfarer.party.v1.VitalsH\x00R\x06vitals\x126\n" +
+	"\x05sheet\x18\a \x01(\v2\x1e.wayfarer.party.v1.DangerSheetH\x00R\x05sheet\x127\n" +
 	"\n" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestIdB\b\n" +
 	"\x06result\"Z\n" +
@@ -1047,7 +1152,7 @@ func file_wayfarer_party_v1_lease_proto_rawDescGZIP() []byte {
 	return file_wayfarer_party_v1_lease_proto_rawDescData
 }
 
-var file_wayfarer_party_v1_lease_proto_msgTypes = make([]protoimpl.MessageInfo, 13)
+var file_wayfarer_party_v1_lease_proto_msgTypes = make([]protoimpl.MessageInfo, 14)
 var file_wayfarer_party_v1_lease_proto_goTypes = []any{
 	(*TakeLeaseRequest)(nil),            // 0: wayfarer.party.v1.TakeLeaseRequest
 	(*TakeLeaseResponse)(nil),           // 1: wayfarer.party.v1.TakeLeaseResponse
@@ -1055,50 +1160,55 @@ var file_wayfarer_party_v1_lease_proto_goTypes = []any{
 	(*LoadoutFacet)(nil),                // 3: wayfarer.party.v1.LoadoutFacet
 	(*PackFacet)(nil),                   // 4: wayfarer.party.v1.PackFacet
 	(*VitalsFacet)(nil),                 // 5: wayfarer.party.v1.VitalsFacet
-	(*ReturnLeaseRequest)(nil),          // 6: wayfarer.party.v1.ReturnLeaseRequest
-	(*RosterResult)(nil),                // 7: wayfarer.party.v1.RosterResult
-	(*ReturnLeaseResponse)(nil),         // 8: wayfarer.party.v1.ReturnLeaseResponse
-	(*GetMembershipRequest)(nil),        // 9: wayfarer.party.v1.GetMembershipRequest
-	(*GetMembershipResponse)(nil),       // 10: wayfarer.party.v1.GetMembershipResponse
-	(*GetEffectiveRulesetRequest)(nil),  // 11: wayfarer.party.v1.GetEffectiveRulesetRequest
-	(*GetEffectiveRulesetResponse)(nil), // 12: wayfarer.party.v1.GetEffectiveRulesetResponse
-	(Facet)(0),                          // 13: wayfarer.party.v1.Facet
-	(*Abilities)(nil),                   // 14: wayfarer.party.v1.Abilities
-	(*Tool)(nil),                        // 15: wayfarer.party.v1.Tool
-	(*Traveler)(nil),                    // 16: wayfarer.party.v1.Traveler
-	(*Pack)(nil),                        // 17: wayfarer.party.v1.Pack
-	(*Vitals)(nil),                      // 18: wayfarer.party.v1.Vitals
-	(v1.Role)(0),                        // 19: wayfarer.type.v1.Role
+	(*SheetFacet)(nil),                  // 6: wayfarer.party.v1.SheetFacet
+	(*ReturnLeaseRequest)(nil),          // 7: wayfarer.party.v1.ReturnLeaseRequest
+	(*RosterResult)(nil),                // 8: wayfarer.party.v1.RosterResult
+	(*ReturnLeaseResponse)(nil),         // 9: wayfarer.party.v1.ReturnLeaseResponse
+	(*GetMembershipRequest)(nil),        // 10: wayfarer.party.v1.GetMembershipRequest
+	(*GetMembershipResponse)(nil),       // 11: wayfarer.party.v1.GetMembershipResponse
+	(*GetEffectiveRulesetRequest)(nil),  // 12: wayfarer.party.v1.GetEffectiveRulesetRequest
+	(*GetEffectiveRulesetResponse)(nil), // 13: wayfarer.party.v1.GetEffectiveRulesetResponse
+	(Facet)(0),                          // 14: wayfarer.party.v1.Facet
+	(*Abilities)(nil),                   // 15: wayfarer.party.v1.Abilities
+	(*Tool)(nil),                        // 16: wayfarer.party.v1.Tool
+	(*Traveler)(nil),                    // 17: wayfarer.party.v1.Traveler
+	(*Pack)(nil),                        // 18: wayfarer.party.v1.Pack
+	(*Vitals)(nil),                      // 19: wayfarer.party.v1.Vitals
+	(*DangerSheet)(nil),                 // 20: wayfarer.party.v1.DangerSheet
+	(v1.Role)(0),                        // 21: wayfarer.type.v1.Role
 }
 var file_wayfarer_party_v1_lease_proto_depIdxs = []int32{
-	13, // 0: wayfarer.party.v1.TakeLeaseRequest.facet:type_name -> wayfarer.party.v1.Facet
+	14, // 0: wayfarer.party.v1.TakeLeaseRequest.facet:type_name -> wayfarer.party.v1.Facet
 	2,  // 1: wayfarer.party.v1.TakeLeaseResponse.roster:type_name -> wayfarer.party.v1.RosterFacet
 	3,  // 2: wayfarer.party.v1.TakeLeaseResponse.loadout:type_name -> wayfarer.party.v1.LoadoutFacet
 	4,  // 3: wayfarer.party.v1.TakeLeaseResponse.pack:type_name -> wayfarer.party.v1.PackFacet
 	5,  // 4: wayfarer.party.v1.TakeLeaseResponse.vitals:type_name -> wayfarer.party.v1.VitalsFacet
-	14, // 5: wayfarer.party.v1.LoadoutFacet.abilities:type_name -> wayfarer.party.v1.Abilities
-	15, // 6: wayfarer.party.v1.LoadoutFacet.tools:type_name -> wayfarer.party.v1.Tool
-	16, // 7: wayfarer.party.v1.PackFacet.travelers:type_name -> wayfarer.party.v1.Traveler
-	17, // 8: wayfarer.party.v1.PackFacet.pack:type_name -> wayfarer.party.v1.Pack
-	18, // 9: wayfarer.party.v1.VitalsFacet.vitals:type_name -> wayfarer.party.v1.Vitals
-	13, // 10: wayfarer.party.v1.ReturnLeaseRequest.facet:type_name -> wayfarer.party.v1.Facet
-	7,  // 11: wayfarer.party.v1.ReturnLeaseRequest.roster:type_name -> wayfarer.party.v1.RosterResult
-	4,  // 12: wayfarer.party.v1.ReturnLeaseRequest.pack:type_name -> wayfarer.party.v1.PackFacet
-	18, // 13: wayfarer.party.v1.ReturnLeaseRequest.vitals:type_name -> wayfarer.party.v1.Vitals
-	19, // 14: wayfarer.party.v1.GetMembershipResponse.role:type_name -> wayfarer.type.v1.Role
-	0,  // 15: wayfarer.party.v1.LeaseService.TakeLease:input_type -> wayfarer.party.v1.TakeLeaseRequest
-	6,  // 16: wayfarer.party.v1.LeaseService.ReturnLease:input_type -> wayfarer.party.v1.ReturnLeaseRequest
-	9,  // 17: wayfarer.party.v1.MembershipService.GetMembership:input_type -> wayfarer.party.v1.GetMembershipRequest
-	11, // 18: wayfarer.party.v1.MembershipService.GetEffectiveRuleset:input_type -> wayfarer.party.v1.GetEffectiveRulesetRequest
-	1,  // 19: wayfarer.party.v1.LeaseService.TakeLease:output_type -> wayfarer.party.v1.TakeLeaseResponse
-	8,  // 20: wayfarer.party.v1.LeaseService.ReturnLease:output_type -> wayfarer.party.v1.ReturnLeaseResponse
-	10, // 21: wayfarer.party.v1.MembershipService.GetMembership:output_type -> wayfarer.party.v1.GetMembershipResponse
-	12, // 22: wayfarer.party.v1.MembershipService.GetEffectiveRuleset:output_type -> wayfarer.party.v1.GetEffectiveRulesetResponse
-	19, // [19:23] is the sub-list for method output_type
-	15, // [15:19] is the sub-list for method input_type
-	15, // [15:15] is the sub-list for extension type_name
-	15, // [15:15] is the sub-list for extension extendee
-	0,  // [0:15] is the sub-list for field type_name
+	6,  // 5: wayfarer.party.v1.TakeLeaseResponse.sheet:type_name -> wayfarer.party.v1.SheetFacet
+	15, // 6: wayfarer.party.v1.LoadoutFacet.abilities:type_name -> wayfarer.party.v1.Abilities
+	16, // 7: wayfarer.party.v1.LoadoutFacet.tools:type_name -> wayfarer.party.v1.Tool
+	17, // 8: wayfarer.party.v1.PackFacet.travelers:type_name -> wayfarer.party.v1.Traveler
+	18, // 9: wayfarer.party.v1.PackFacet.pack:type_name -> wayfarer.party.v1.Pack
+	19, // 10: wayfarer.party.v1.VitalsFacet.vitals:type_name -> wayfarer.party.v1.Vitals
+	20, // 11: wayfarer.party.v1.SheetFacet.sheet:type_name -> wayfarer.party.v1.DangerSheet
+	14, // 12: wayfarer.party.v1.ReturnLeaseRequest.facet:type_name -> wayfarer.party.v1.Facet
+	8,  // 13: wayfarer.party.v1.ReturnLeaseRequest.roster:type_name -> wayfarer.party.v1.RosterResult
+	4,  // 14: wayfarer.party.v1.ReturnLeaseRequest.pack:type_name -> wayfarer.party.v1.PackFacet
+	19, // 15: wayfarer.party.v1.ReturnLeaseRequest.vitals:type_name -> wayfarer.party.v1.Vitals
+	20, // 16: wayfarer.party.v1.ReturnLeaseRequest.sheet:type_name -> wayfarer.party.v1.DangerSheet
+	21, // 17: wayfarer.party.v1.GetMembershipResponse.role:type_name -> wayfarer.type.v1.Role
+	0,  // 18: wayfarer.party.v1.LeaseService.TakeLease:input_type -> wayfarer.party.v1.TakeLeaseRequest
+	7,  // 19: wayfarer.party.v1.LeaseService.ReturnLease:input_type -> wayfarer.party.v1.ReturnLeaseRequest
+	10, // 20: wayfarer.party.v1.MembershipService.GetMembership:input_type -> wayfarer.party.v1.GetMembershipRequest
+	12, // 21: wayfarer.party.v1.MembershipService.GetEffectiveRuleset:input_type -> wayfarer.party.v1.GetEffectiveRulesetRequest
+	1,  // 22: wayfarer.party.v1.LeaseService.TakeLease:output_type -> wayfarer.party.v1.TakeLeaseResponse
+	9,  // 23: wayfarer.party.v1.LeaseService.ReturnLease:output_type -> wayfarer.party.v1.ReturnLeaseResponse
+	11, // 24: wayfarer.party.v1.MembershipService.GetMembership:output_type -> wayfarer.party.v1.GetMembershipResponse
+	13, // 25: wayfarer.party.v1.MembershipService.GetEffectiveRuleset:output_type -> wayfarer.party.v1.GetEffectiveRulesetResponse
+	22, // [22:26] is the sub-list for method output_type
+	18, // [18:22] is the sub-list for method input_type
+	18, // [18:18] is the sub-list for extension type_name
+	18, // [18:18] is the sub-list for extension extendee
+	0,  // [0:18] is the sub-list for field type_name
 }
 
 func init() { file_wayfarer_party_v1_lease_proto_init() }
@@ -1108,16 +1218,19 @@ func file_wayfarer_party_v1_lease_proto_init() {
 	}
 	file_wayfarer_party_v1_character_proto_init()
 	file_wayfarer_party_v1_company_proto_init()
+	file_wayfarer_party_v1_sheet_proto_init()
 	file_wayfarer_party_v1_lease_proto_msgTypes[1].OneofWrappers = []any{
 		(*TakeLeaseResponse_Roster)(nil),
 		(*TakeLeaseResponse_Loadout)(nil),
 		(*TakeLeaseResponse_Pack)(nil),
 		(*TakeLeaseResponse_Vitals)(nil),
+		(*TakeLeaseResponse_Sheet)(nil),
 	}
-	file_wayfarer_party_v1_lease_proto_msgTypes[6].OneofWrappers = []any{
+	file_wayfarer_party_v1_lease_proto_msgTypes[7].OneofWrappers = []any{
 		(*ReturnLeaseRequest_Roster)(nil),
 		(*ReturnLeaseRequest_Pack)(nil),
 		(*ReturnLeaseRequest_Vitals)(nil),
+		(*ReturnLeaseRequest_Sheet)(nil),
 	}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
@@ -1125,7 +1238,7 @@ func file_wayfarer_party_v1_lease_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wayfarer_party_v1_lease_proto_rawDesc), len(file_wayfarer_party_v1_lease_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   13,
+			NumMessages:   14,
 			NumExtensions: 0,
 			NumServices:   2,
 		},

@@ -27,13 +27,14 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// LeaseService lends facets of parties, characters and companies to runs and journeys. Service identities only.
+// LeaseService lends facets of parties, characters and companies to runs, journeys and scenes. Service identities only.
 //
 // While a facet is lent, its lender refuses changes to it with LEASED. Each step may be repeated: the same request_id
 // gets the first answer. Giving back is journaled even when nothing was held, and closes the holder for good.
 type LeaseServiceClient interface {
 	// TakeLease borrows a facet and tells what it holds. Refused: LEASED (somebody else holds it), LEASE_CLOSED (this
-	// holder has given it back), RUN_BEGUN (ROSTER held by another), NO_STATBLOCK (LOADOUT of a form without one), TOO_FEW_MEMBERS (ROSTER).
+	// holder has given it back), RUN_BEGUN (ROSTER held by another), NO_STATBLOCK (LOADOUT of a form without one), TOO_FEW_MEMBERS (ROSTER),
+	// NO_SHEET (SHEET of a character that has none).
 	TakeLease(ctx context.Context, in *TakeLeaseRequest, opts ...grpc.CallOption) (*TakeLeaseResponse, error)
 	// ReturnLease gives a facet back with what has changed. What a holder brings that does not hold the facet is not applied.
 	// A lender that does not exist has lent nothing: giving back to it succeeds.
@@ -72,13 +73,14 @@ func (c *leaseServiceClient) ReturnLease(ctx context.Context, in *ReturnLeaseReq
 // All implementations must embed UnimplementedLeaseServiceServer
 // for forward compatibility.
 //
-// LeaseService lends facets of parties, characters and companies to runs and journeys. Service identities only.
+// LeaseService lends facets of parties, characters and companies to runs, journeys and scenes. Service identities only.
 //
 // While a facet is lent, its lender refuses changes to it with LEASED. Each step may be repeated: the same request_id
 // gets the first answer. Giving back is journaled even when nothing was held, and closes the holder for good.
 type LeaseServiceServer interface {
 	// TakeLease borrows a facet and tells what it holds. Refused: LEASED (somebody else holds it), LEASE_CLOSED (this
-	// holder has given it back), RUN_BEGUN (ROSTER held by another), NO_STATBLOCK (LOADOUT of a form without one), TOO_FEW_MEMBERS (ROSTER).
+	// holder has given it back), RUN_BEGUN (ROSTER held by another), NO_STATBLOCK (LOADOUT of a form without one), TOO_FEW_MEMBERS (ROSTER),
+	// NO_SHEET (SHEET of a character that has none).
 	TakeLease(context.Context, *TakeLeaseRequest) (*TakeLeaseResponse, error)
 	// ReturnLease gives a facet back with what has changed. What a holder brings that does not hold the facet is not applied.
 	// A lender that does not exist has lent nothing: giving back to it succeeds.

@@ -90,6 +90,7 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 		{Name: "dice", Register: []rest.Registration{dicev1.RegisterDiceServiceHandler}},
 		{Name: "party", Register: []rest.Registration{
 			partyv1.RegisterCampaignServiceHandler, partyv1.RegisterCharacterServiceHandler, partyv1.RegisterCompanyServiceHandler,
+			partyv1.RegisterSceneServiceHandler,
 		}},
 		{Name: "dungeon", Register: []rest.Registration{dungeonv1.RegisterDungeonServiceHandler, dungeonv1.RegisterRunServiceHandler, dungeonv1.RegisterDelveServiceHandler}},
 		{Name: "travel", Register: []rest.Registration{travelv1.RegisterRegionServiceHandler, travelv1.RegisterJourneyServiceHandler, travelv1.RegisterMissionServiceHandler}},

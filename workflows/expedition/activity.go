@@ -60,7 +60,9 @@ func beat(ctx context.Context) (stop func()) {
 	return stop
 }
 
-func standingOf(at journal.At[state]) standing { return standing{Phase: at.State.Phase, Seq: at.Seq} }
+func standingOf(at journal.At[state]) standing {
+	return standing{Phase: at.State.Phase, Seq: at.Seq, Wake: at.State.wake()}
+}
 
 // executeCommand is the activity that carries out one command. It may be repeated, and attempts may overlap.
 func (s *Server) executeCommand(ctx context.Context, name string, cmd command) (standing, error) {
@@ -112,7 +114,7 @@ func (s *Server) carryOut(ctx context.Context, name string, cmd command) (journa
 		return at, err
 	}
 	if at.State.Phase == Concluded {
-		return at, allowed(Concluded, "", journeyTarget)
+		return at, allowed(Concluded, "", journeyTarget, journeyTarget)
 	}
 	who, err := s.callerOf(ctx, name, cmd.Actor, cmd.Itself)
 	if err != nil {
@@ -133,6 +135,9 @@ func (s *Server) carryOut(ctx context.Context, name string, cmd command) (journa
 			return at, err
 		}
 		return t.abandon(ctx, at, who, req)
+	}
+	if cmd.Manage != nil {
+		return t.manage(ctx, at, who)
 	}
 	c, err := commandOf(cmd.Execute)
 	if err != nil {
@@ -161,10 +166,7 @@ func (t turn) execute(ctx context.Context, at journal.At[state], c call) (journa
 		if at, err = t.check(ctx, at, c); err != nil {
 			return at, err
 		}
-		aggregate = at.State.Journey
-		if c.of == runTarget {
-			aggregate = at.State.Run
-		}
+		aggregate = at.State.aggregate(c.of)
 		if c.name == endJourney {
 			if at, err = t.settled(ctx, at); err != nil {
 				return at, err
@@ -176,6 +178,12 @@ func (t turn) execute(ctx context.Context, at journal.At[state], c call) (journa
 	}
 	if c.starts() && own == nil {
 		if at, err = t.intend(ctx, at, c); err != nil {
+			return at, err
+		}
+	}
+	if c.of == delveTarget && !done {
+		// Before the command: the minutes until now passed before it.
+		if at, err = t.count(ctx, at); err != nil {
 			return at, err
 		}
 	}
@@ -192,7 +200,7 @@ func (t turn) execute(ctx context.Context, at journal.At[state], c call) (journa
 // check refuses what cannot be given in this phase. The log may lag behind: a command whose activity was given up may
 // have been carried out. So before it refuses it asks the services.
 func (s *Server) check(ctx context.Context, at journal.At[state], c call) (journal.At[state], error) {
-	refusal := allowed(at.State.Phase, c.name, c.of)
+	refusal := allowed(at.State.Phase, c.name, c.of, at.State.inside())
 	if refusal == nil {
 		return at, nil
 	}
@@ -200,7 +208,7 @@ func (s *Server) check(ctx context.Context, at journal.At[state], c call) (journ
 	if err != nil || !grew {
 		return at, errors.Join(err, refusal)
 	}
-	return at, allowed(at.State.Phase, c.name, c.of)
+	return at, allowed(at.State.Phase, c.name, c.of, at.State.inside())
 }
 
 // intend journals a start before it is made, so that whoever comes next knows of it.
@@ -214,6 +222,8 @@ func (t turn) intend(ctx context.Context, at journal.At[state], c call) (journal
 		p.Command.Command = &expeditionv1.StartCommand_StartJourney{StartJourney: req}
 	case *dungeonv1.StartRunRequest:
 		p.Command.Command = &expeditionv1.StartCommand_StartRun{StartRun: req}
+	case *dungeonv1.CreateDelveRequest:
+		p.Command.Command = &expeditionv1.StartCommand_StartDelve{StartDelve: req}
 	}
 	e := &expeditionv1.ExpeditionEvent{Event: &expeditionv1.ExpeditionEvent_StartIntended{StartIntended: p}}
 	done, err := t.add(ctx, at, own(at, "intend", t.cmd.Actor), e)
@@ -239,6 +249,8 @@ func (t turn) seeThrough(ctx context.Context, at journal.At[state]) (journal.At[
 		c = newCall(startJourney, start.StartJourney)
 	case *expeditionv1.StartCommand_StartRun:
 		c = newCall(startRun, start.StartRun)
+	case *expeditionv1.StartCommand_StartDelve:
+		c = newCall(startDelve, start.StartDelve)
 	default:
 		return at, fmt.Errorf("%s has begun to start a %T", at.Stream, start)
 	}
@@ -282,7 +294,8 @@ func (t turn) refused(ctx context.Context, at journal.At[state], c call, why err
 }
 
 // record appends what came of a command: every record that the log lacks, the command, and what follows from it.
-func (s *Server) record(ctx context.Context, at journal.At[state], entry journal.Command, name string, res answer) (journal.At[state], error) {
+// The events more come last.
+func (s *Server) record(ctx context.Context, at journal.At[state], entry journal.Command, name string, res answer, more ...*expeditionv1.ExpeditionEvent) (journal.At[state], error) {
 	snap, err := snapshotOf(res)
 	if err != nil {
 		return at, err
@@ -298,7 +311,7 @@ func (s *Server) record(ctx context.Context, at journal.At[state], entry journal
 		return at, err
 	}
 	events = slices.Insert(events, len(events)-trailing(events), executed(name, snap.name, res.GetRecord().GetSeq()))
-	done, err := s.add(ctx, at, entry, events...)
+	done, err := s.add(ctx, at, entry, append(events, more...)...)
 	return done.State, err
 }
 
@@ -330,33 +343,36 @@ func (s *Server) step(ctx context.Context, st state, snap snapshot) ([]*expediti
 	for _, r := range recs {
 		events = append(events, logged(r))
 	}
-	return append(events, follows(st, snap)...), nil
+	events = append(events, follows(st, snap)...)
+	return append(events, passes(st, snap, s.cfg.Clock())...), nil
 }
 
-// follows tells what it means for the expedition that a journey or run stands as it does.
+// follows tells what it means for the expedition that a journey, run or delve stands as it does.
 func follows(st state, snap snapshot) []*expeditionv1.ExpeditionEvent {
-	next := &expeditionv1.PhaseChanged{Phase: st.Phase, Run: st.Run, Settling: slices.Clone(st.Settling)}
+	next := &expeditionv1.PhaseChanged{Phase: st.Phase, Run: st.Run, Delve: st.Delve, Settling: slices.Clone(st.Settling)}
 	isIt := func(name string) bool { return name == snap.name }
 	switch {
 	case snap.of == journeyTarget && snap.settled:
 		return []*expeditionv1.ExpeditionEvent{concluded(false)}
-	case snap.of == journeyTarget && st.Run != "":
+	case snap.of == journeyTarget && st.inside() != journeyTarget:
 	case snap.of == journeyTarget && snap.inside:
 		next.Phase = AtLocation
 	case snap.of == journeyTarget:
 		next.Phase = Traveling
-	case !snap.over:
+	case !snap.over && snap.of == runTarget:
 		next.Phase, next.Run = Delving, snap.name
+	case !snap.over:
+		next.Phase, next.Delve = Delving, snap.name
 	default:
-		if st.Run == snap.name {
-			next.Phase, next.Run = AtLocation, ""
+		if st.Run == snap.name || st.Delve == snap.name {
+			next.Phase, next.Run, next.Delve = AtLocation, "", ""
 		}
 		next.Settling = slices.DeleteFunc(next.Settling, isIt)
 		if !snap.settled {
 			next.Settling = append(next.Settling, snap.name)
 		}
 	}
-	if next.GetPhase() == st.Phase && next.GetRun() == st.Run && slices.Equal(next.GetSettling(), st.Settling) {
+	if next.GetPhase() == st.Phase && next.GetRun() == st.Run && next.GetDelve() == st.Delve && slices.Equal(next.GetSettling(), st.Settling) {
 		return nil
 	}
 	return []*expeditionv1.ExpeditionEvent{{Event: &expeditionv1.ExpeditionEvent_PhaseChanged{PhaseChanged: next}}}
@@ -389,7 +405,7 @@ func (s *Server) catchUp(ctx context.Context, at journal.At[state], names ...str
 	return at, grew, nil
 }
 
-// settled waits until all runs have given everything back and the log has their last records. It waits by failing: the
+// settled waits until all runs and delves have given everything back and the log has their last records. It waits by failing: the
 // activity comes again.
 func (s *Server) settled(ctx context.Context, at journal.At[state]) (journal.At[state], error) {
 	at, _, err := s.catchUp(ctx, at, at.State.Settling...)
@@ -399,7 +415,7 @@ func (s *Server) settled(ctx context.Context, at journal.At[state]) (journal.At[
 	return at, err
 }
 
-// abandon gives up the open run, then the journey, and concludes. Each step is recorded before the next.
+// abandon gives up the open run or delve, then the journey, and concludes. Each step is recorded before the next.
 func (t turn) abandon(ctx context.Context, at journal.At[state], who caller, req *expeditionv1.AbandonExpeditionRequest) (journal.At[state], error) {
 	if p, err := at.State.pending(); err != nil || p != nil {
 		return at, errors.Join(err, reused(at.Stream, t.cmd.RequestID)) // a start under the same request_id
@@ -418,6 +434,12 @@ func (t turn) abandon(ctx context.Context, at journal.At[state], who caller, req
 	if at.State.Run != "" {
 		var err error
 		if at, err = t.abandonRun(ctx, at, req); err != nil {
+			return at, err
+		}
+	}
+	if at.State.Delve != "" {
+		var err error
+		if at, err = t.leaveDelve(ctx, at, req); err != nil {
 			return at, err
 		}
 	}
@@ -476,6 +498,42 @@ func (t turn) abandonRun(ctx context.Context, at journal.At[state], req *expedit
 		return at, errors.Join(cerr, err)
 	}
 	return next, nil
+}
+
+// leaveDelve ends the open delve. Who gives an expedition up in the middle of a fight breaks the fight off first, which may
+// cost dice: the time of the fight has passed.
+func (t turn) leaveDelve(ctx context.Context, at journal.At[state], req *expeditionv1.AbandonExpeditionRequest) (journal.At[state], error) {
+	snap, err := t.look(ctx, at.State.Delve)
+	if err != nil {
+		return at, err
+	}
+	steps := []call{newCall("leave_delve", &dungeonv1.LeaveDelveRequest{
+		Name: at.State.Delve, Character: req.GetCharacter(), Target: "TRAVEL", RequestId: requestid.Derive(t.derived, "delve"),
+	})}
+	if snap.fighting {
+		steps = append([]call{newCall("end_combat", &dungeonv1.EndCombatRequest{
+			Name: at.State.Delve, Character: req.GetCharacter(), RequestId: requestid.Derive(t.derived, "fight"),
+		})}, steps...)
+	}
+	for _, c := range steps {
+		res, err := t.invoke(as(ctx, t.cmd.Actor, t.cmd.Itself), c)
+		switch {
+		case err == nil:
+			if at, err = t.record(ctx, at, own(at, c.name, t.cmd.Actor), c.name, res); err != nil {
+				return at, err
+			}
+		case !final(err):
+			return at, err
+		default:
+			// It may be over without the log knowing; then there is nothing to end.
+			next, grew, cerr := t.catchUp(ctx, at, at.State.Delve)
+			if cerr != nil || !grew || next.State.Delve != "" {
+				return at, errors.Join(cerr, err)
+			}
+			return next, nil
+		}
+	}
+	return at, nil
 }
 
 // own is the entry of a record that no request asked for by itself. Its id names its place, so it is there once.

@@ -52,15 +52,38 @@ func callOf(req *expeditionv1.ExecuteRequest) (call, error) {
 }
 
 func newCall(name string, req proto.Message) call {
-	c := call{name: name, req: req, of: journeyTarget}
-	if req.ProtoReflect().Descriptor().ParentFile().Package() == "wayfarer.dungeon.v1" {
-		c.of = runTarget
-	}
-	return c
+	return call{name: name, req: req, of: owners[req.ProtoReflect().Descriptor().FullName()].of}
 }
 
-// starts tells whether the command begins a journey or a run.
-func (c call) starts() bool { return c.name == startJourney || c.name == startRun }
+// starts tells whether the command begins a journey, a run or a delve.
+func (c call) starts() bool {
+	return c.name == startJourney || c.name == startRun || c.name == startDelve
+}
+
+// owner is the method that takes a request.
+type owner struct {
+	of     target
+	method string
+}
+
+// owners are the methods of the services that own what an expedition consists of, by the names of their requests.
+var owners = func() map[protoreflect.FullName]owner {
+	out := map[protoreflect.FullName]owner{}
+	for of, file := range map[target]protoreflect.FileDescriptor{
+		journeyTarget: travelv1.File_wayfarer_travel_v1_journey_proto,
+		runTarget:     dungeonv1.File_wayfarer_dungeon_v1_run_proto,
+		delveTarget:   dungeonv1.File_wayfarer_dungeon_v1_delve_proto,
+	} {
+		for i := range file.Services().Len() {
+			service := file.Services().Get(i)
+			for j := range service.Methods().Len() {
+				m := service.Methods().Get(j)
+				out[m.Input().FullName()] = owner{of, fmt.Sprintf("/%s/%s", service.FullName(), m.Name())}
+			}
+		}
+	}
+	return out
+}()
 
 func (c call) field(name protoreflect.Name) protoreflect.FieldDescriptor {
 	return c.req.ProtoReflect().Descriptor().Fields().ByName(name)
@@ -93,17 +116,17 @@ func (c call) fill(expedition, company, aggregate, requestID string) error {
 
 // invoke calls the owning service.
 func (s *Server) invoke(ctx context.Context, c call) (answer, error) {
-	method := strings.TrimSuffix(string(c.req.ProtoReflect().Descriptor().Name()), "Request")
-	conn, service := s.cfg.Travel, travelv1.JourneyService_ServiceDesc.ServiceName
-	if c.of == runTarget {
-		conn, service = s.cfg.Dungeon, dungeonv1.RunService_ServiceDesc.ServiceName
+	method := owners[c.req.ProtoReflect().Descriptor().FullName()].method
+	conn := s.cfg.Travel
+	if c.of != journeyTarget {
+		conn = s.cfg.Dungeon
 	}
 	fd := executeFields.ByName(protoreflect.Name(c.name))
 	res, ok := (&expeditionv1.ExecuteResponse{}).ProtoReflect().NewField(fd).Message().Interface().(answer)
 	if !ok {
 		return nil, fmt.Errorf("the response to %s has no record", c.name)
 	}
-	return res, conn.Invoke(ctx, "/"+service+"/"+method, c.req, res)
+	return res, conn.Invoke(ctx, method, c.req, res)
 }
 
 // as returns a context whose calls are made for whoever gave a command.
@@ -114,7 +137,7 @@ func as(ctx context.Context, actor string, itself bool) context.Context {
 	return auth.WithActor(ctx, actor)
 }
 
-// snapshot is what an expedition wants to know of its journey or of a run.
+// snapshot is what an expedition wants to know of its journey, of a run or of a delve.
 type snapshot struct {
 	name string
 	of   target
@@ -126,6 +149,10 @@ type snapshot struct {
 	inside bool
 	// leader is the leader of a run.
 	leader string
+	// fighting tells of a delve that they fight.
+	fighting bool
+	// turn is what a run waits for; nil when it is over, and of everything else. It has no deadline yet.
+	turn *turnOf
 }
 
 func ofJourney(j *travelv1.Journey) snapshot {
@@ -143,7 +170,24 @@ func ofRun(r *dungeonv1.Run) snapshot {
 	case dungeonv1.Run_PHASE_DRAW, dungeonv1.Run_PHASE_ACT, dungeonv1.Run_PHASE_PREPARING:
 		over = false
 	}
-	return snapshot{name: r.GetName(), of: runTarget, seq: r.GetSeq(), over: over, settled: over && r.GetSettled(), leader: r.GetLeader()}
+	snap := snapshot{name: r.GetName(), of: runTarget, seq: r.GetSeq(), over: over, settled: over && r.GetSettled(), leader: r.GetLeader()}
+	switch c := r.GetChallenge(); {
+	case r.GetPhase() == dungeonv1.Run_PHASE_DRAW:
+		snap.turn = &turnOf{Step: stepDraw, Round: r.GetRound()}
+	case r.GetPhase() != dungeonv1.Run_PHASE_ACT:
+	case len(c.GetWaiting()) > 0:
+		snap.turn = &turnOf{Step: stepAct, Round: r.GetRound(), Characters: c.GetWaiting()}
+	default:
+		snap.turn = &turnOf{Step: stepComplete, Round: r.GetRound(), Characters: []string{c.GetDrawer()}}
+	}
+	return snap
+}
+
+func ofDelve(d *dungeonv1.Delve) snapshot {
+	over := d.GetPhase() == dungeonv1.Delve_PHASE_LEFT
+	return snapshot{
+		name: d.GetName(), of: delveTarget, seq: d.GetSeq(), over: over, settled: over && d.GetSettled(), fighting: d.GetInCombat(),
+	}
 }
 
 // snapshotOf reads the state that an answer carries, which reaches at least to the answer's record.
@@ -154,6 +198,8 @@ func snapshotOf(a answer) (snapshot, error) {
 		snap = ofJourney(a.GetJourney())
 	case interface{ GetRun() *dungeonv1.Run }:
 		snap = ofRun(a.GetRun())
+	case interface{ GetDelve() *dungeonv1.Delve }:
+		snap = ofDelve(a.GetDelve())
 	}
 	if snap.name == "" {
 		return snap, fmt.Errorf("%s carries no state", a.ProtoReflect().Descriptor().FullName())
@@ -162,18 +208,22 @@ func snapshotOf(a answer) (snapshot, error) {
 	return snap, nil
 }
 
-// look asks how a journey or run stands now.
+// look asks how a journey, run or delve stands now.
 func (s *Server) look(ctx context.Context, name string) (snapshot, error) {
 	ctx = auth.WithoutActor(ctx)
-	if isRun(name) {
+	switch targetOf(name) {
+	case runTarget:
 		res, err := s.runs.GetRun(ctx, &dungeonv1.GetRunRequest{Name: name})
 		return ofRun(res.GetRun()), err
+	case delveTarget:
+		res, err := s.delves.GetDelve(ctx, &dungeonv1.GetDelveRequest{Name: name})
+		return ofDelve(res.GetDelve()), err
 	}
 	res, err := s.journeys.GetJourney(ctx, &travelv1.GetJourneyRequest{Name: name})
 	return ofJourney(res.GetJourney()), err
 }
 
-// tail reads the records of a journey or run from after+1 through the given one, whole, as the service sees them.
+// tail reads the records of a journey, run or delve from after+1 through the given one, whole, as the service sees them.
 func (s *Server) tail(ctx context.Context, name string, after, through int32) ([]*expeditionv1.RecordLogged, error) {
 	if through <= after {
 		return nil, nil
@@ -181,7 +231,8 @@ func (s *Server) tail(ctx context.Context, name string, after, through int32) ([
 	ctx, cancel := context.WithCancel(auth.WithoutActor(ctx))
 	defer cancel() // ends the stream
 	var next func() (*expeditionv1.RecordLogged, error)
-	if isRun(name) {
+	switch targetOf(name) {
+	case runTarget:
 		stream, err := s.runs.WatchRun(ctx, &dungeonv1.WatchRunRequest{Name: name, FromSeq: after})
 		if err != nil {
 			return nil, err
@@ -190,7 +241,16 @@ func (s *Server) tail(ctx context.Context, name string, after, through int32) ([
 			r, err := stream.Recv()
 			return &expeditionv1.RecordLogged{Aggregate: name, Record: r.GetRecord(), RunEvents: r.GetEvents()}, err
 		}
-	} else {
+	case delveTarget:
+		stream, err := s.delves.WatchDelve(ctx, &dungeonv1.WatchDelveRequest{Name: name, FromSeq: after})
+		if err != nil {
+			return nil, err
+		}
+		next = func() (*expeditionv1.RecordLogged, error) {
+			r, err := stream.Recv()
+			return &expeditionv1.RecordLogged{Aggregate: name, Record: r.GetRecord(), DelveEvents: r.GetEvents()}, err
+		}
+	default:
 		stream, err := s.journeys.WatchJourney(ctx, &travelv1.WatchJourneyRequest{Name: name, FromSeq: after})
 		if err != nil {
 			return nil, err
@@ -214,7 +274,16 @@ func (s *Server) tail(ctx context.Context, name string, after, through int32) ([
 	return out, nil
 }
 
-func isRun(name string) bool { return strings.Contains(name, "/runs/") }
+// targetOf tells what a resource name names.
+func targetOf(name string) target {
+	switch {
+	case strings.Contains(name, "/runs/"):
+		return runTarget
+	case strings.Contains(name, "/delves/"):
+		return delveTarget
+	}
+	return journeyTarget
+}
 
 // campaignOf returns the first two parts of a resource name.
 func campaignOf(name string) string {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -52,6 +53,7 @@ type world struct {
 	mu       sync.Mutex
 	journeys map[string]*travelv1.Journey
 	runs     map[string]*dungeonv1.Run
+	delves   map[string]*dungeonv1.Delve
 	log      map[string][]entry
 	answers  map[string]kept
 	// calls counts the commands that changed something, by the names of their requests.
@@ -62,6 +64,8 @@ type world struct {
 	refuse map[string]error
 	// slowSettling makes runs end unsettled; they settle when they are looked at again.
 	slowSettling bool
+	// turns makes runs of two members who act in turn.
+	turns bool
 	// leased is refused as a company until it is free.
 	leased map[string]bool
 }
@@ -79,7 +83,7 @@ type kept struct {
 
 func newWorld(t *testing.T) *world {
 	return &world{
-		t: t, journeys: map[string]*travelv1.Journey{}, runs: map[string]*dungeonv1.Run{}, log: map[string][]entry{},
+		t: t, journeys: map[string]*travelv1.Journey{}, runs: map[string]*dungeonv1.Run{}, delves: map[string]*dungeonv1.Delve{}, log: map[string][]entry{},
 		answers: map[string]kept{}, calls: map[string]int{}, refuse: map[string]error{}, leased: map[string]bool{},
 	}
 }
@@ -120,6 +124,7 @@ func serveOn(t *testing.T, as identity, register func(grpc.ServiceRegistrar), di
 func (w *world) register(r grpc.ServiceRegistrar) {
 	travelv1.RegisterJourneyServiceServer(r, w)
 	dungeonv1.RegisterRunServiceServer(r, w)
+	dungeonv1.RegisterDelveServiceServer(r, pools{w: w})
 }
 
 // request is what all commands have.
@@ -133,7 +138,7 @@ func (w *world) command(ctx context.Context, req request, name string, do func(r
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	p, _ := auth.FromContext(ctx)
-	if !p.Service || p.Actor == "" {
+	if !p.Service {
 		return nil, fault.New(fault.FailedPrecondition, "OWNED_BY_EXPEDITION", "an expedition gives the commands, not %q", p.Subject)
 	}
 	hash, err := requestid.Hash(name, p.Actor, req)
@@ -196,7 +201,7 @@ func (w *world) run(ctx context.Context, req request, name string, change func(*
 		if r == nil {
 			return nil, nil, fault.New(fault.NotFound, "NOT_FOUND", "%s does not exist", name)
 		}
-		if rec.GetSeq() > 1 && r.GetPhase() != dungeonv1.Run_PHASE_DRAW {
+		if rec.GetSeq() > 1 && r.GetPhase() != dungeonv1.Run_PHASE_DRAW && r.GetPhase() != dungeonv1.Run_PHASE_ACT {
 			return nil, nil, fault.New(fault.FailedPrecondition, "RUN_OVER", "over")
 		}
 		if err := change(r); err != nil {
@@ -310,18 +315,48 @@ func (w *world) StartRun(ctx context.Context, req *dungeonv1.StartRunRequest) (*
 	w.mu.Unlock()
 	r, rec, err := w.run(ctx, req, name, func(r *dungeonv1.Run) error {
 		r.Phase, r.Expedition, r.Party, r.Leader = dungeonv1.Run_PHASE_DRAW, req.GetExpedition(), req.GetParty(), req.GetCharacter()
+		if w.turns {
+			r.Members = []*dungeonv1.Member{{Character: bram}, {Character: ada}}
+		}
 		return nil
 	})
 	return &dungeonv1.StartRunResponse{Record: rec, Run: r}, err
 }
 
 func (w *world) Draw(ctx context.Context, req *dungeonv1.DrawRequest) (*dungeonv1.DrawResponse, error) {
-	r, rec, err := w.run(ctx, req, req.GetName(), func(r *dungeonv1.Run) error { r.Round++; return nil })
+	r, rec, err := w.run(ctx, req, req.GetName(), func(r *dungeonv1.Run) error {
+		if w.turns {
+			// It is always ada's turn, and never before the acts.
+			if req.GetCharacter() != ada && req.GetOverrideReason() == "" || r.GetChallenge() != nil {
+				return fault.New(fault.FailedPrecondition, "NOT_YOUR_TURN_TO_DRAW", "somebody else has drawn less often")
+			}
+			r.Phase = dungeonv1.Run_PHASE_ACT
+			r.Challenge = &dungeonv1.Challenge{Ability: "wits", Waiting: []string{bram, ada}, Drawer: req.GetCharacter()}
+		}
+		r.Round++
+		return nil
+	})
 	return &dungeonv1.DrawResponse{Record: rec, Run: r}, err
+}
+
+func (w *world) Act(ctx context.Context, req *dungeonv1.ActRequest) (*dungeonv1.ActResponse, error) {
+	r, rec, err := w.run(ctx, req, req.GetName(), func(r *dungeonv1.Run) error {
+		at := slices.Index(r.GetChallenge().GetWaiting(), req.GetCharacter())
+		if at < 0 || req.GetAction().GetBasic() != r.GetChallenge().GetAbility() || req.GetAction().GetRisk() {
+			return fault.New(fault.FailedPrecondition, "ALREADY_ACTED", "no")
+		}
+		r.Challenge.Waiting = slices.Delete(slices.Clone(r.GetChallenge().GetWaiting()), at, at+1)
+		return nil
+	})
+	return &dungeonv1.ActResponse{Record: rec, Run: r}, err
 }
 
 func (w *world) Complete(ctx context.Context, req *dungeonv1.CompleteRequest) (*dungeonv1.CompleteResponse, error) {
 	r, rec, err := w.run(ctx, req, req.GetName(), func(r *dungeonv1.Run) error {
+		if w.turns && r.GetRound() < 2 {
+			r.Phase, r.Challenge = dungeonv1.Run_PHASE_DRAW, nil
+			return nil
+		}
 		r.Phase, r.Settled = dungeonv1.Run_PHASE_WON, !w.slowSettling
 		return nil
 	})
@@ -348,7 +383,7 @@ func (w *world) GetRun(_ context.Context, req *dungeonv1.GetRunRequest) (*dungeo
 		return nil, fault.New(fault.NotFound, "NOT_FOUND", "%s does not exist", req.GetName())
 	}
 	seen := proto.CloneOf(r)
-	if r.GetPhase() != dungeonv1.Run_PHASE_DRAW && !r.GetSettled() {
+	if r.GetPhase() != dungeonv1.Run_PHASE_DRAW && r.GetPhase() != dungeonv1.Run_PHASE_ACT && !r.GetSettled() {
 		r.Seq++
 		r.Settled = true
 		w.log[r.GetName()] = append(w.log[r.GetName()], entry{
@@ -362,6 +397,98 @@ func (w *world) GetRun(_ context.Context, req *dungeonv1.GetRunRequest) (*dungeo
 func (w *world) WatchRun(req *dungeonv1.WatchRunRequest, s grpc.ServerStreamingServer[dungeonv1.WatchRunResponse]) error {
 	for _, e := range w.after(req.GetName(), req.GetFromSeq()) {
 		if err := s.Send(&dungeonv1.WatchRunResponse{Record: e.record, Events: []*dungeonv1.RunEvent{e.events[0].(*dungeonv1.RunEvent)}}); err != nil {
+			return err
+		}
+	}
+	<-s.Context().Done()
+	return s.Context().Err()
+}
+
+// pools is the world's DelveService, whose methods have the names of others.
+type pools struct {
+	dungeonv1.UnimplementedDelveServiceServer
+	w *world
+}
+
+func (p pools) delve(ctx context.Context, req request, name string, change func(*dungeonv1.Delve) error) (*dungeonv1.Delve, *typev1.Record, error) {
+	res, err := p.w.command(ctx, req, name, func(rec *typev1.Record) (proto.Message, []proto.Message, error) {
+		d := p.w.delves[name]
+		if d == nil {
+			return nil, nil, fault.New(fault.NotFound, "NOT_FOUND", "%s does not exist", name)
+		}
+		if d.GetPhase() == dungeonv1.Delve_PHASE_LEFT {
+			return nil, nil, fault.New(fault.FailedPrecondition, "DELVE_OVER", "over")
+		}
+		if err := change(d); err != nil {
+			return nil, nil, err
+		}
+		d.Seq = rec.GetSeq()
+		return &dungeonv1.InteractResponse{Record: rec, Delve: d}, []proto.Message{&dungeonv1.DelveEvent{}}, nil
+	})
+	if err != nil {
+		return nil, nil, err
+	}
+	d := res.(*dungeonv1.InteractResponse)
+	return d.GetDelve(), d.GetRecord(), nil
+}
+
+func (p pools) CreateDelve(ctx context.Context, req *dungeonv1.CreateDelveRequest) (*dungeonv1.CreateDelveResponse, error) {
+	name := req.GetParent() + "/delves/" + requestid.Derive(req.GetParent(), req.GetRequestId())
+	p.w.with(func() {
+		if p.w.delves[name] == nil {
+			p.w.delves[name] = &dungeonv1.Delve{Name: name}
+		}
+	})
+	d, rec, err := p.delve(ctx, req, name, func(d *dungeonv1.Delve) error {
+		d.Phase, d.Expedition = dungeonv1.Delve_PHASE_EXPLORING, req.GetExpedition()
+		return nil
+	})
+	return &dungeonv1.CreateDelveResponse{Record: rec, Delve: d}, err
+}
+
+func (p pools) Move(ctx context.Context, req *dungeonv1.MoveRequest) (*dungeonv1.MoveResponse, error) {
+	d, rec, err := p.delve(ctx, req, req.GetName(), func(d *dungeonv1.Delve) error { d.Pool++; return nil })
+	return &dungeonv1.MoveResponse{Record: rec, Delve: d}, err
+}
+
+func (p pools) AddRealTime(ctx context.Context, req *dungeonv1.AddRealTimeRequest) (*dungeonv1.AddRealTimeResponse, error) {
+	d, rec, err := p.delve(ctx, req, req.GetName(), func(d *dungeonv1.Delve) error { d.RealClock += req.GetMinutes(); return nil })
+	return &dungeonv1.AddRealTimeResponse{Record: rec, Delve: d}, err
+}
+
+func (p pools) StartCombat(ctx context.Context, req *dungeonv1.StartCombatRequest) (*dungeonv1.StartCombatResponse, error) {
+	d, rec, err := p.delve(ctx, req, req.GetName(), func(d *dungeonv1.Delve) error { d.InCombat = true; return nil })
+	return &dungeonv1.StartCombatResponse{Record: rec, Delve: d}, err
+}
+
+func (p pools) EndCombat(ctx context.Context, req *dungeonv1.EndCombatRequest) (*dungeonv1.EndCombatResponse, error) {
+	d, rec, err := p.delve(ctx, req, req.GetName(), func(d *dungeonv1.Delve) error { d.InCombat = false; return nil })
+	return &dungeonv1.EndCombatResponse{Record: rec, Delve: d}, err
+}
+
+func (p pools) LeaveDelve(ctx context.Context, req *dungeonv1.LeaveDelveRequest) (*dungeonv1.LeaveDelveResponse, error) {
+	d, rec, err := p.delve(ctx, req, req.GetName(), func(d *dungeonv1.Delve) error {
+		if d.GetInCombat() {
+			return fault.New(fault.FailedPrecondition, "IN_COMBAT", "they fight")
+		}
+		d.Phase, d.Settled = dungeonv1.Delve_PHASE_LEFT, true
+		return nil
+	})
+	return &dungeonv1.LeaveDelveResponse{Record: rec, Delve: d}, err
+}
+
+func (p pools) GetDelve(_ context.Context, req *dungeonv1.GetDelveRequest) (*dungeonv1.GetDelveResponse, error) {
+	var d *dungeonv1.Delve
+	p.w.with(func() { d = proto.CloneOf(p.w.delves[req.GetName()]) })
+	if d.GetSeq() == 0 {
+		return nil, fault.New(fault.NotFound, "NOT_FOUND", "%s does not exist", req.GetName())
+	}
+	return &dungeonv1.GetDelveResponse{Delve: d}, nil
+}
+
+func (p pools) WatchDelve(req *dungeonv1.WatchDelveRequest, s grpc.ServerStreamingServer[dungeonv1.WatchDelveResponse]) error {
+	for _, e := range p.w.after(req.GetName(), req.GetFromSeq()) {
+		if err := s.Send(&dungeonv1.WatchDelveResponse{Record: e.record, Events: []*dungeonv1.DelveEvent{e.events[0].(*dungeonv1.DelveEvent)}}); err != nil {
 			return err
 		}
 	}

@@ -25,6 +25,7 @@ const (
 	startJourney = "start_journey"
 	endJourney   = "end_journey"
 	startRun     = "start_run"
+	startDelve   = "start_delve"
 )
 
 // Reasons of refusals.
@@ -40,23 +41,24 @@ type target int
 const (
 	journeyTarget target = iota
 	runTarget
+	delveTarget
 )
 
-// allowed refuses a command that cannot be given in the phase: nil, or a FAILED_PRECONDITION fault. Target is whose
-// command it is.
-func allowed(phase Phase, command string, of target) error {
+// allowed refuses a command that cannot be given in the phase: nil, or a FAILED_PRECONDITION fault. Of is whose command it
+// is, open what the expedition is in while it delves.
+func allowed(phase Phase, command string, of, open target) error {
 	var ok bool
 	switch {
 	case phase == Concluded:
 		return fault.New(fault.FailedPrecondition, reasonEnded, "the expedition is over")
 	case command == startJourney:
 		ok = phase == Assembling
-	case command == startRun:
+	case command == startRun, command == startDelve:
 		ok = phase == AtLocation
-	case of == runTarget:
-		ok = phase == Delving
+	case of != journeyTarget:
+		ok = phase == Delving && of == open
 	case command == endJourney && phase == Delving:
-		return fault.New(fault.FailedPrecondition, reasonRunOpen, "the journey cannot end while a run is open").
+		return fault.New(fault.FailedPrecondition, reasonRunOpen, "the journey cannot end while a run or delve is open").
 			With("phase", phaseName(phase))
 	default:
 		ok = phase == Traveling || phase == AtLocation

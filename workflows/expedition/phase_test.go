@@ -1,6 +1,7 @@
 package expedition
 
 import (
+	"strings"
 	"testing"
 
 	"google.golang.org/protobuf/proto"
@@ -23,6 +24,7 @@ func TestPhasesAllow(t *testing.T) {
 		"start_journey": {ok, wrong, wrong, wrong, reasonEnded},
 		"end_journey":   {wrong, ok, ok, reasonRunOpen, reasonEnded},
 		"start_run":     {wrong, wrong, ok, wrong, reasonEnded},
+		"start_delve":   {wrong, wrong, ok, wrong, reasonEnded},
 	}
 	travel := [5]string{wrong, ok, ok, wrong, reasonEnded}
 	run := [5]string{wrong, wrong, wrong, ok, reasonEnded}
@@ -34,12 +36,12 @@ func TestPhasesAllow(t *testing.T) {
 		want, special := rows[name]
 		if !special {
 			want = travel
-			if of == runTarget {
+			if of != journeyTarget {
 				want = run
 			}
 		}
 		for j, phase := range phases {
-			err := allowed(phase, name, of)
+			err := allowed(phase, name, of, of)
 			if got := fault.ReasonOf(err); got != want[j] {
 				t.Errorf("%s while %s: %q, want %q", name, phaseName(phase), got, want[j])
 			}
@@ -48,8 +50,38 @@ func TestPhasesAllow(t *testing.T) {
 			}
 		}
 	}
-	if fields.Len() < 29 {
-		t.Errorf("only %d commands", fields.Len())
+	for _, in := range [][2]target{{runTarget, delveTarget}, {delveTarget, runTarget}} {
+		if err := allowed(Delving, "x", in[0], in[1]); fault.ReasonOf(err) != wrong {
+			t.Errorf("a command of a run in a delve, or the other way round: %v", err)
+		}
+	}
+}
+
+// Whatever changes a journey, a run or a delve can be done in an expedition, but for what begins or ends it otherwise.
+func TestEveryCommandIsThere(t *testing.T) {
+	t.Parallel()
+	elsewhere := map[string]string{
+		"AbandonJourneyRequest": "AbandonExpedition gives up everything at once",
+		"StageRunRequest":       "a run that begins in the middle belongs to no journey",
+	}
+	have := map[string]bool{}
+	answers := executeFields
+	for i := range commands.Fields().Len() {
+		fd := commands.Fields().Get(i)
+		have[string(fd.Message().FullName())] = true
+		if res := answers.ByName(fd.Name()); res == nil || res.Number() != fd.Number() ||
+			strings.TrimSuffix(string(res.Message().FullName()), "Response") != strings.TrimSuffix(string(fd.Message().FullName()), "Request") {
+			t.Errorf("%s has no answer of its own", fd.Name())
+		}
+	}
+	for name := range owners {
+		short := string(name.Name())
+		if strings.HasPrefix(short, "Get") || strings.HasPrefix(short, "List") || strings.HasPrefix(short, "Watch") || elsewhere[short] != "" {
+			continue
+		}
+		if !have[string(name)] {
+			t.Errorf("%s cannot be given in an expedition", name)
+		}
 	}
 }
 
@@ -63,7 +95,7 @@ func metadataOf(err error) map[string]string {
 
 func TestWhatFollows(t *testing.T) {
 	t.Parallel()
-	const j, r = "campaigns/c/journeys/j", "campaigns/c/runs/r"
+	const j, r, d = "campaigns/c/journeys/j", "campaigns/c/runs/r", "campaigns/c/delves/d"
 	for name, row := range map[string]struct {
 		st   state
 		snap snapshot
@@ -80,6 +112,10 @@ func TestWhatFollows(t *testing.T) {
 		"a run ends and still gives back":      {state{Phase: Delving, Run: r}, snapshot{name: r, of: runTarget, over: true}, &expeditionv1.PhaseChanged{Phase: AtLocation, Settling: []string{r}}},
 		"a run has given back":                 {state{Phase: AtLocation, Settling: []string{r}}, snapshot{name: r, of: runTarget, over: true, settled: true}, &expeditionv1.PhaseChanged{Phase: AtLocation}},
 		"the journey's news during a run":      {state{Phase: Delving, Run: r}, snapshot{name: j}, nil},
+		"a delve begins":                       {state{Phase: AtLocation}, snapshot{name: d, of: delveTarget}, &expeditionv1.PhaseChanged{Phase: Delving, Delve: d}},
+		"a step in a delve changes nothing":    {state{Phase: Delving, Delve: d}, snapshot{name: d, of: delveTarget}, nil},
+		"a delve is left":                      {state{Phase: Delving, Delve: d}, snapshot{name: d, of: delveTarget, over: true, settled: true}, &expeditionv1.PhaseChanged{Phase: AtLocation}},
+		"the journey's news during a delve":    {state{Phase: Delving, Delve: d}, snapshot{name: j}, nil},
 		"an old run settles during a new one":  {state{Phase: Delving, Run: r + "2", Settling: []string{r}}, snapshot{name: r, of: runTarget, over: true, settled: true}, &expeditionv1.PhaseChanged{Phase: Delving, Run: r + "2"}},
 		"an old run settles while they travel": {state{Phase: Traveling, Settling: []string{r}}, snapshot{name: r, of: runTarget, over: true, settled: true}, &expeditionv1.PhaseChanged{Phase: Traveling}},
 	} {

@@ -45,7 +45,7 @@ type Config struct {
 	TaskQueue string
 	// Members tells who may do what.
 	Members Members
-	// Travel and Dungeon are connections to the services that own journeys and runs. Their calls carry this service's
+	// Travel and Dungeon are connections to the services that own journeys, runs and delves. Their calls carry this service's
 	// identity and name the actor of [auth.WithActor].
 	Travel, Dungeon grpc.ClientConnInterface
 	// Redact returns a message as somebody who is no game master may see it, without changing what it is given.
@@ -59,9 +59,10 @@ type Config struct {
 	Attempt time.Duration
 	// MaxUpdates is after how many commands a workflow begins a new run; 0 means 1000.
 	MaxUpdates int
-	// InFlight is how many commands of one expedition this process hands to Temporal at once, below its limit for updates
-	// under way (10 unless configured otherwise); the others wait in the order in which they came. 0 means 4, which
-	// leaves room for a second replica.
+	// InFlight is how many commands of one expedition this process hands to Temporal at once; the others wait in the order
+	// in which they came. The workflow takes them one by one, so more than two gain nothing. All replicas together have to
+	// stay below Temporal's limit of updates under way (10 unless configured otherwise): beyond it commands are slow, since
+	// Temporal turns them away. 0 means 2.
 	InFlight int
 	// Grace is how long [Server.Stop] waits for commands under way; 0 means 10 s.
 	Grace time.Duration
@@ -77,6 +78,7 @@ type Server struct {
 	log      *journal.Journal[state]
 	journeys travelv1.JourneyServiceClient
 	runs     dungeonv1.RunServiceClient
+	delves   dungeonv1.DelveServiceClient
 	worker   worker.Worker
 	gate     *gate
 	// afterCall is called between a service's answer and the log, for tests.
@@ -108,7 +110,7 @@ func New(cfg Config) (*Server, error) {
 		cfg.MaxUpdates = 1000
 	}
 	if cfg.InFlight == 0 {
-		cfg.InFlight = 4
+		cfg.InFlight = 2
 	}
 	if cfg.Grace == 0 {
 		cfg.Grace = 10 * time.Second
@@ -121,6 +123,7 @@ func New(cfg Config) (*Server, error) {
 		log:      journal.New(cfg.Store, fold(), journal.WithClock(cfg.Clock), journal.WithLogger(cfg.Logger)),
 		journeys: travelv1.NewJourneyServiceClient(cfg.Travel),
 		runs:     dungeonv1.NewRunServiceClient(cfg.Dungeon),
+		delves:   dungeonv1.NewDelveServiceClient(cfg.Dungeon),
 		gate:     newGate(cfg.InFlight),
 	}
 	s.worker = worker.New(cfg.Temporal, cfg.TaskQueue, worker.Options{
@@ -141,6 +144,7 @@ func (s *Server) register(r registry) {
 	r.RegisterWorkflowWithOptions(d.run, workflow.RegisterOptions{Name: workflowName})
 	r.RegisterActivityWithOptions(s.restoreExpedition, activity.RegisterOptions{Name: restoreName})
 	r.RegisterActivityWithOptions(s.executeCommand, activity.RegisterOptions{Name: executeName})
+	r.RegisterActivityWithOptions(s.tickExpedition, activity.RegisterOptions{Name: tickName})
 }
 
 // Register registers the service.
@@ -244,7 +248,7 @@ func (s *Server) CreateExpedition(ctx context.Context, req *expeditionv1.CreateE
 		RequestID: req.GetRequestId(), RequestHash: hash, Actor: who.subject,
 	}, func(context.Context, journal.At[state]) (journal.Decision, error) {
 		raw, err := marshalEvents([]*expeditionv1.ExpeditionEvent{{Event: &expeditionv1.ExpeditionEvent_Created{
-			Created: &expeditionv1.ExpeditionCreated{Title: req.GetTitle(), Company: req.GetCompany(), Creator: who.subject},
+			Created: &expeditionv1.ExpeditionCreated{Title: req.GetTitle(), Company: req.GetCompany(), Creator: who.subject, Absence: req.GetAbsence()},
 		}}})
 		return journal.Decision{Events: raw}, err
 	})
@@ -399,6 +403,46 @@ func (s *Server) AbandonExpedition(ctx context.Context, req *expeditionv1.Abando
 	return show(s, who, &expeditionv1.AbandonExpeditionResponse{Record: recordOf(done.Record), Expedition: toProto(done.State), Events: events}), nil
 }
 
+// OpenSession implements the service.
+func (s *Server) OpenSession(ctx context.Context, req *expeditionv1.OpenSessionRequest) (*expeditionv1.OpenSessionResponse, error) {
+	who, done, events, err := s.manage(ctx, expeditionv1.ExpeditionService_OpenSession_FullMethodName, req, manage{Open: true})
+	if err != nil {
+		return nil, err
+	}
+	return show(s, who, &expeditionv1.OpenSessionResponse{Record: recordOf(done.Record), Expedition: toProto(done.State), Events: events}), nil
+}
+
+// CloseSession implements the service.
+func (s *Server) CloseSession(ctx context.Context, req *expeditionv1.CloseSessionRequest) (*expeditionv1.CloseSessionResponse, error) {
+	who, done, events, err := s.manage(ctx, expeditionv1.ExpeditionService_CloseSession_FullMethodName, req, manage{Close: true})
+	if err != nil {
+		return nil, err
+	}
+	return show(s, who, &expeditionv1.CloseSessionResponse{Record: recordOf(done.Record), Expedition: toProto(done.State), Events: events}), nil
+}
+
+// SetAbsence implements the service.
+func (s *Server) SetAbsence(ctx context.Context, req *expeditionv1.SetAbsenceRequest) (*expeditionv1.SetAbsenceResponse, error) {
+	raw, err := marshal(req.GetAbsence())
+	if err != nil {
+		return nil, err
+	}
+	who, done, events, err := s.manage(ctx, expeditionv1.ExpeditionService_SetAbsence_FullMethodName, req, manage{Absence: raw})
+	if err != nil {
+		return nil, err
+	}
+	return show(s, who, &expeditionv1.SetAbsenceResponse{Record: recordOf(done.Record), Expedition: toProto(done.State), Events: events}), nil
+}
+
+func (s *Server) manage(ctx context.Context, method string, req mutation, m manage) (caller, journal.Committed[state], []*expeditionv1.ExpeditionEvent, error) {
+	who, done, err := s.mutate(ctx, method, req, command{Manage: &m})
+	if err != nil {
+		return who, done, nil, err
+	}
+	events, err := eventsOf(done.Record)
+	return who, done, events, err
+}
+
 // mutation is a request that goes through the workflow.
 type mutation interface {
 	proto.Message
@@ -455,7 +499,7 @@ func (s *Server) mutate(ctx context.Context, method string, req mutation, cmd co
 // late answers a command that found the expedition over: refused, unless the log has its record without knowing it for
 // that of a command, because the attempt that gave it was given up before it could write that down.
 func (s *Server) late(ctx context.Context, at journal.At[state], cmd command) (journal.Committed[state], error) {
-	refusal := allowed(Concluded, "", journeyTarget)
+	refusal := allowed(Concluded, "", journeyTarget, journeyTarget)
 	id := requestid.Derive(at.Stream, cmd.RequestID)
 	if _, ok := at.State.unclaimed(id); !ok || cmd.Execute == nil {
 		return journal.Committed[state]{}, refusal

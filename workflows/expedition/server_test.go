@@ -39,7 +39,9 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/services/adapter"
 )
 
-var update = flag.Bool("update", false, "write testdata anew")
+// keep names the path that the histories stand for, for example "wakes": old ones stay, since workflows that began under them
+// may still run.
+var keep = flag.String("keep", "", "keep the histories of this run as testdata/history-<keep>-<expedition>-<n>.json")
 
 // dev is a real Temporal server, started when the first test needs it.
 var dev struct {
@@ -61,7 +63,7 @@ func devServer(t *testing.T) string {
 	t.Helper()
 	dev.Do(func() {
 		// It ends with its standard input, so also when the tests are killed.
-		cmd := exec.Command(filepath.Join("..", "..", "bin", "temporaldev"), "-port=0", "-ui-port=-1", "-with-parent", "-in-flight-updates=10")
+		cmd := exec.Command(filepath.Join("..", "..", "bin", "temporaldev"), "-port=0", "-ui-port=-1", "-with-parent", "-in-flight-updates=10", "-log=fatal")
 		stdin, err := cmd.StdinPipe()
 		if err != nil {
 			dev.err = err
@@ -367,7 +369,7 @@ func TestAWholeExpedition(t *testing.T) {
 	replay(t, tc, name)
 }
 
-// replay runs every history of a workflow again with the code of today; -update keeps them.
+// replay runs every history of a workflow again with the code of today; -keep keeps them.
 func replay(t *testing.T, tc client.Client, name string) {
 	t.Helper()
 	runID := ""
@@ -384,14 +386,14 @@ func replay(t *testing.T, tc client.Client, name string) {
 		if err := replayer(t).ReplayWorkflowHistory(nil, h); err != nil {
 			t.Errorf("history %d from the end: %v", n, err)
 		}
-		if *update {
+		if *keep != "" {
 			raw, err := protojson.MarshalOptions{Indent: " "}.Marshal(h)
 			if err != nil {
 				t.Fatal(err)
 			}
 			// The names of sticky queues are those of machines.
 			raw = regexp.MustCompile(`"name":\s*"[^"]*:[0-9a-f-]{36}"`).ReplaceAll(raw, []byte(`"name": "sticky"`))
-			if err := os.WriteFile(filepath.Join("testdata", fmt.Sprintf("history-%d.json", n)), append(raw, '\n'), 0o600); err != nil {
+			if err := os.WriteFile(filepath.Join("testdata", fmt.Sprintf("history-%s-%s-%d.json", *keep, name[strings.LastIndex(name, "/")+1:], n)), append(raw, '\n'), 0o600); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -581,7 +583,7 @@ func TestManyAtOnceThroughTurnovers(t *testing.T) {
 // More callers at once than Temporal takes for one workflow, over two replicas, wait instead of failing.
 func TestACrowdQueuesAtTheEdge(t *testing.T) {
 	t.Parallel()
-	tb := newTable(t, temporalClient(t, devServer(t)), func(c *Config) { c.InFlight = 8 })
+	tb := newTable(t, temporalClient(t, devServer(t)))
 	tb.work(tb.server)
 	second := tb.another()
 	tb.work(second)
@@ -600,6 +602,89 @@ func TestACrowdQueuesAtTheEdge(t *testing.T) {
 	wg.Wait()
 	if n := tb.world.count("MoveRequest"); n != callers || len(tb.whole(name)) != callers+1 {
 		t.Errorf("%d moves, %d commands in the log", n, len(tb.whole(name)))
+	}
+}
+
+func open(name, id string) *req {
+	return &req{Name: name, RequestId: id, Command: &expeditionv1.ExecuteRequest_StartDelve{StartDelve: &dungeonv1.CreateDelveRequest{
+		Character: ada, InvokedBy: dungeonv1.InvokedBy_INVOKED_BY_BASIC_GAME_LOOP, Map: &dungeonv1.DelveMap{Title: "The mill cellar"}, Entry: "the trapdoor",
+	}}}
+}
+
+func on(name, id string) *req {
+	return &req{Name: name, RequestId: id, Command: &expeditionv1.ExecuteRequest_DelveMove{DelveMove: &dungeonv1.MoveRequest{Character: ada}}}
+}
+
+func fight(name, id string) *req {
+	return &req{Name: name, RequestId: id, Command: &expeditionv1.ExecuteRequest_StartCombat{StartCombat: &dungeonv1.StartCombatRequest{Character: ada}}}
+}
+
+func out(name, id string) *req {
+	return &req{Name: name, RequestId: id, Command: &expeditionv1.ExecuteRequest_LeaveDelve{LeaveDelve: &dungeonv1.LeaveDelveRequest{Character: ada, Target: "TRAVEL"}}}
+}
+
+// A delve is entered, explored and left like a run; what is in one is not in the other.
+func TestADelveOnTheWay(t *testing.T) {
+	t.Parallel()
+	tc := temporalClient(t, devServer(t))
+	tb := newTable(t, tc, func(c *Config) { c.MaxUpdates = 4 })
+	tb.work(tb.server)
+	name := tb.begin("pool")
+	tb.must("alice", start(name, "start"), Traveling)
+	tb.refused("alice", open(name, "outside"), reasonWrongPhase)
+	tb.must("alice", enter(name, "enter"), AtLocation)
+	begun := tb.must("alice", open(name, "open"), Delving).GetExpedition()
+	if begun.GetDelve() == "" || begun.GetRun() != "" || len(begun.GetDelves()) != 1 || begun.GetDelves()[0] != begun.GetDelve() {
+		t.Errorf("the delve began as %v", begun)
+	}
+	tb.refused("alice", draw(name, "draw"), reasonWrongPhase)
+	tb.refused("alice", delve(name, "run"), reasonWrongPhase)
+	tb.refused("alice", open(name, "another"), reasonWrongPhase)
+	tb.refused("alice", end(name, "end-early"), reasonRunOpen)
+	first := tb.must("alice", on(name, "on"), Delving)
+	if first.GetDelveMove().GetDelve().GetPool() != 1 {
+		t.Errorf("after a move: %v", first)
+	}
+	if again := tb.must("alice", on(name, "on"), Delving); !proto.Equal(first, again) {
+		t.Errorf("again: %v", again)
+	}
+	tb.must("alice", fight(name, "fight"), Delving)
+	tb.refused("alice", out(name, "out-early"), "IN_COMBAT")
+	tb.must("alice", &req{Name: name, RequestId: "peace", Command: &expeditionv1.ExecuteRequest_EndCombat{EndCombat: &dungeonv1.EndCombatRequest{Character: ada}}}, Delving)
+	if ex := tb.must("alice", out(name, "out"), AtLocation).GetExpedition(); ex.GetDelve() != "" || len(ex.GetDelves()) != 1 {
+		t.Errorf("after the delve: %v", ex)
+	}
+	tb.must("alice", delve(name, "run-2"), Delving)
+	tb.refused("alice", on(name, "on-2"), reasonWrongPhase)
+	tb.must("alice", complete(name, "complete"), AtLocation)
+	tb.must("alice", end(name, "end"), Concluded)
+	want := "start_journey enter_location start_delve delve_move start_combat end_combat leave_delve start_run complete end_journey"
+	if got := strings.Join(tb.whole(name), " "); got != want {
+		t.Errorf("executed %s, want %s", got, want)
+	}
+	replay(t, tc, name)
+}
+
+// Who gives up in the middle of a fight breaks it off.
+func TestAbandonInADelve(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t, temporalClient(t, devServer(t)))
+	tb.work(tb.server)
+	name := tb.begin("rout")
+	tb.must("alice", start(name, "start"), Traveling)
+	tb.must("alice", enter(name, "enter"), AtLocation)
+	tb.must("alice", open(name, "open"), Delving)
+	tb.must("alice", fight(name, "fight"), Delving)
+	give := &expeditionv1.AbandonExpeditionRequest{Name: name, RequestId: "give-up", Character: ada}
+	first, err := tb.client.AbandonExpedition(by(t.Context(), "alice"), give)
+	if err != nil || first.GetExpedition().GetPhase() != Concluded || first.GetExpedition().GetDelve() != "" || !first.GetExpedition().GetAbandoned() {
+		t.Fatalf("given up: %v, %v", first, err)
+	}
+	if again, err := tb.client.AbandonExpedition(by(t.Context(), "alice"), give); err != nil || !proto.Equal(first, again) {
+		t.Errorf("again: %v, %v", again, err)
+	}
+	if got := strings.Join(tb.whole(name), " "); got != "start_journey enter_location start_delve start_combat end_combat leave_delve abandon_journey" {
+		t.Errorf("executed %s", got)
 	}
 }
 

@@ -1,13 +1,16 @@
 package expedition
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/durationpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	expeditionv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/expedition/v1"
@@ -30,25 +33,66 @@ type state struct {
 	Journey   string   `json:"journey,omitempty"`
 	Run       string   `json:"run,omitempty"`
 	Runs      []string `json:"runs,omitempty"`
+	Delve     string   `json:"delve,omitempty"`
+	Delves    []string `json:"delves,omitempty"`
 	Abandoned bool     `json:"abandoned,omitempty"`
-	// Settling are runs that are over but still give back what they borrowed.
+	// Settling are runs and delves that are over but still give back what they borrowed, or publish their seed.
 	Settling []string `json:"settling,omitempty"`
-	// Logged is the last record of each journey and run that the log has.
+	// Logged is the last record of each journey, run and delve that the log has.
 	Logged map[string]int32 `json:"logged,omitempty"`
 	// Unclaimed are the request ids of logged records for which no command was recorded as executed: those of commands
 	// whose activity was given up between the call and the log, and of what the services do by themselves.
 	Unclaimed map[string]string `json:"unclaimed,omitempty"`
 	// Pending is a start that was begun and not seen through, as the JSON of a StartIntended.
 	Pending json.RawMessage `json:"pending,omitempty"`
+	// Sessions counts the sessions so far; Session is the open one, nil when none is.
+	Sessions int      `json:"sessions,omitempty"`
+	Session  *session `json:"session,omitempty"`
+	Absence  absence  `json:"absence"`
+	// Turn is what the open run waits for; nil for nothing.
+	Turn *turnOf `json:"turn,omitempty"`
+}
+
+// session is a time in which the table plays.
+type session struct {
+	Number int       `json:"number"`
+	Opened time.Time `json:"opened"`
+	// Minutes of it have been counted. Intended, when it is more, are being counted in Delve.
+	Minutes  int    `json:"minutes"`
+	Intended int    `json:"intended,omitempty"`
+	Delve    string `json:"delve,omitempty"`
+}
+
+// absence is what happens when those whose turn it is let it pass.
+type absence struct {
+	Policy    expeditionv1.Absence_Policy `json:"policy,omitempty"`
+	IdleAfter time.Duration               `json:"idle_after,omitempty"`
+}
+
+// acts tells whether anything happens.
+func (a absence) acts() bool {
+	return a.Policy == expeditionv1.Absence_POLICY_BASIC_ACTION || a.Policy == expeditionv1.Absence_POLICY_SKIP
+}
+
+// turnOf is whose turn it is.
+type turnOf struct {
+	Step       string    `json:"step"`
+	Round      int32     `json:"round"`
+	Characters []string  `json:"characters,omitempty"`
+	Deadline   time.Time `json:"deadline,omitzero"`
 }
 
 func (s state) clone() state {
-	s.Runs, s.Settling = slices.Clone(s.Runs), slices.Clone(s.Settling)
+	s.Runs, s.Delves, s.Settling = slices.Clone(s.Runs), slices.Clone(s.Delves), slices.Clone(s.Settling)
 	s.Logged, s.Unclaimed = maps.Clone(s.Logged), maps.Clone(s.Unclaimed)
+	if s.Session != nil {
+		open := *s.Session
+		s.Session = &open
+	}
 	return s
 }
 
-// unclaimed returns the journey or run that has a record under the request id which the log knows without its command.
+// unclaimed returns the journey, run or delve that has a record under the request id which the log knows without its command.
 func (s state) unclaimed(requestID string) (string, bool) {
 	for key, id := range s.Unclaimed {
 		if id == requestID {
@@ -59,9 +103,31 @@ func (s state) unclaimed(requestID string) (string, bool) {
 	return "", false
 }
 
-// open are the journey and the open run, where there are such.
+// open are the open run or delve and the journey, where there are such.
 func (s state) open() []string {
-	return slices.DeleteFunc([]string{s.Run, s.Journey}, func(name string) bool { return name == "" })
+	return slices.DeleteFunc([]string{s.Run, s.Delve, s.Journey}, func(name string) bool { return name == "" })
+}
+
+// inside is what the expedition is in: its journey alone, or the run or delve that is open.
+func (s state) inside() target {
+	switch {
+	case s.Run != "":
+		return runTarget
+	case s.Delve != "":
+		return delveTarget
+	}
+	return journeyTarget
+}
+
+// aggregate names what a target's commands are about.
+func (s state) aggregate(of target) string {
+	switch of {
+	case runTarget:
+		return s.Run
+	case delveTarget:
+		return s.Delve
+	}
+	return s.Journey
 }
 
 // pending returns the start that has to be seen through; nil when there is none.
@@ -78,6 +144,7 @@ func apply(s state, e *expeditionv1.ExpeditionEvent) (state, error) {
 	switch e := e.GetEvent().(type) {
 	case *expeditionv1.ExpeditionEvent_Created:
 		s.Title, s.Company, s.Creator, s.Phase = e.Created.GetTitle(), e.Created.GetCompany(), e.Created.GetCreator(), Assembling
+		s.Absence = absenceFrom(e.Created.GetAbsence())
 	case *expeditionv1.ExpeditionEvent_StartIntended:
 		raw, err := marshal(e.StartIntended)
 		if err != nil {
@@ -102,11 +169,30 @@ func apply(s state, e *expeditionv1.ExpeditionEvent) (state, error) {
 		case startRun:
 			s.Pending = nil
 			s.Runs = append(s.Runs, x.GetAggregate())
+		case startDelve:
+			s.Pending = nil
+			s.Delves = append(s.Delves, x.GetAggregate())
 		}
 	case *expeditionv1.ExpeditionEvent_PhaseChanged:
-		s.Phase, s.Run, s.Settling = e.PhaseChanged.GetPhase(), e.PhaseChanged.GetRun(), e.PhaseChanged.GetSettling()
+		s.Phase, s.Settling = e.PhaseChanged.GetPhase(), e.PhaseChanged.GetSettling()
+		s.Run, s.Delve = e.PhaseChanged.GetRun(), e.PhaseChanged.GetDelve()
 	case *expeditionv1.ExpeditionEvent_Concluded:
-		s.Phase, s.Run, s.Settling, s.Abandoned = Concluded, "", nil, e.Concluded.GetAbandoned()
+		s.Phase, s.Settling, s.Abandoned = Concluded, nil, e.Concluded.GetAbandoned()
+		s.Run, s.Delve, s.Session, s.Turn = "", "", nil, nil
+	case *expeditionv1.ExpeditionEvent_SessionOpened:
+		s.Sessions = int(e.SessionOpened.GetNumber())
+		s.Session = &session{Number: s.Sessions, Opened: e.SessionOpened.GetTime().AsTime()}
+	case *expeditionv1.ExpeditionEvent_SessionClosed:
+		s.Session = nil
+	case *expeditionv1.ExpeditionEvent_ClockIntended:
+		s.Session.Intended, s.Session.Delve = int(e.ClockIntended.GetMinutes()), e.ClockIntended.GetDelve()
+	case *expeditionv1.ExpeditionEvent_ClockAdvanced:
+		s.Session.Minutes, s.Session.Intended, s.Session.Delve = int(e.ClockAdvanced.GetMinutes()), 0, ""
+	case *expeditionv1.ExpeditionEvent_AbsenceSet:
+		s.Absence = absenceFrom(e.AbsenceSet.GetAbsence())
+	case *expeditionv1.ExpeditionEvent_TurnChanged:
+		s.Turn = turnFrom(e.TurnChanged.GetTurn())
+	case *expeditionv1.ExpeditionEvent_StoodIn: // told, and nothing more
 	default:
 		return s, fmt.Errorf("unknown event %T", e)
 	}
@@ -132,9 +218,48 @@ func fold() journal.Fold[state] {
 // toProto shows an expedition.
 func toProto(at journal.At[state]) *expeditionv1.Expedition {
 	s := at.State
-	return &expeditionv1.Expedition{
+	x := &expeditionv1.Expedition{
 		Name: at.Stream, Title: s.Title, Company: s.Company, Phase: s.Phase, Journey: s.Journey, Run: s.Run, Runs: s.Runs,
-		Creator: s.Creator, Abandoned: s.Abandoned, Etag: at.Etag(), Seq: int32(at.Seq), //nolint:gosec // record numbers fit
+		Delve: s.Delve, Delves: s.Delves, Creator: s.Creator, Abandoned: s.Abandoned, Etag: at.Etag(), Seq: int32(at.Seq), //nolint:gosec // record numbers fit
 		CreateTime: timestamppb.New(at.Created), UpdateTime: timestamppb.New(at.Updated),
+		Absence: absenceOf(s.Absence), Turn: turnToProto(s.Turn),
 	}
+	if o := s.Session; o != nil {
+		x.Session = &expeditionv1.Session{Number: int32(o.Number), OpenTime: timestamppb.New(o.Opened), Minutes: int32(o.Minutes)} //nolint:gosec // few
+	}
+	return x
+}
+
+func absenceFrom(a *expeditionv1.Absence) absence {
+	return absence{Policy: a.GetPolicy(), IdleAfter: a.GetIdleAfter().AsDuration()}
+}
+
+func absenceOf(a absence) *expeditionv1.Absence {
+	out := &expeditionv1.Absence{Policy: cmp.Or(a.Policy, expeditionv1.Absence_POLICY_WAIT)}
+	if a.IdleAfter > 0 {
+		out.IdleAfter = durationpb.New(a.IdleAfter)
+	}
+	return out
+}
+
+func turnFrom(t *expeditionv1.Turn) *turnOf {
+	if t == nil {
+		return nil
+	}
+	out := &turnOf{Step: t.GetStep(), Round: t.GetRound(), Characters: t.GetCharacters()}
+	if t.GetDeadline() != nil {
+		out.Deadline = t.GetDeadline().AsTime()
+	}
+	return out
+}
+
+func turnToProto(t *turnOf) *expeditionv1.Turn {
+	if t == nil {
+		return nil
+	}
+	out := &expeditionv1.Turn{Step: t.Step, Round: t.Round, Characters: t.Characters}
+	if !t.Deadline.IsZero() {
+		out.Deadline = timestamppb.New(t.Deadline)
+	}
+	return out
 }

@@ -14,6 +14,9 @@ const (
 	updateName   = "Execute"
 	restoreName  = "RestoreExpedition"
 	executeName  = "ExecuteCommand"
+	tickName     = "TickExpedition"
+	// wakes is the change by which workflows learned to do something by themselves.
+	wakes = "wakes"
 )
 
 const (
@@ -46,6 +49,15 @@ type command struct {
 	// Execute or Abandon is the JSON of the request.
 	Execute []byte `json:"execute,omitempty"`
 	Abandon []byte `json:"abandon,omitempty"`
+	// Manage is anything else that is done to the expedition itself.
+	Manage *manage `json:"manage,omitempty"`
+}
+
+// manage is exactly one of its fields; Absence is the JSON of one.
+type manage struct {
+	Open    bool   `json:"open,omitempty"`
+	Close   bool   `json:"close,omitempty"`
+	Absence []byte `json:"absence,omitempty"`
 }
 
 // standing is the little that a workflow knows of its expedition.
@@ -53,6 +65,8 @@ type standing struct {
 	Phase Phase `json:"phase"`
 	// Seq is the last record of the log.
 	Seq int `json:"seq"`
+	// Wake is when the expedition has something to do by itself; zero: never.
+	Wake time.Time `json:"wake,omitzero"`
 }
 
 // definition is the workflow with what may differ between installations and tests. None of it changes what a history
@@ -88,9 +102,14 @@ func (d definition) run(ctx workflow.Context, in input) error {
 		t.closing = true
 		return err
 	}
-	err = workflow.Await(ctx, func() bool {
+	full := func() bool {
 		return t.standing.Phase == Concluded || t.updates >= t.maxUpdates || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
-	})
+	}
+	if workflow.GetVersion(ctx, wakes, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+		err = workflow.Await(ctx, full)
+	} else {
+		err = t.live(ctx, full)
+	}
 	t.closing = true
 	// Commands under way are carried through, also when the workflow was canceled.
 	after, cancel := workflow.NewDisconnectedContext(ctx)
@@ -105,6 +124,65 @@ func (d definition) run(ctx workflow.Context, in input) error {
 		return nil
 	}
 	return workflow.NewContinueAsNewError(ctx, workflowName, in)
+}
+
+// skew is how long to wait when two clocks do not agree on what time it is.
+const skew = time.Second
+
+// live waits until the run is full, and does meanwhile what the expedition has to do by itself.
+func (t *thread) live(ctx workflow.Context, full func() bool) error {
+	for !full() {
+		wake := t.standing.Wake
+		moved := func() bool { return full() || !t.standing.Wake.Equal(wake) }
+		if wake.IsZero() {
+			if err := workflow.Await(ctx, moved); err != nil {
+				return err
+			}
+			continue
+		}
+		if wait := wake.Sub(workflow.Now(ctx)); wait > 0 {
+			if early, err := workflow.AwaitWithTimeout(ctx, wait, moved); err != nil || early {
+				if err != nil {
+					return err
+				}
+				continue
+			}
+		}
+		if err := t.tick(ctx, wake); err != nil {
+			return err
+		}
+		if !moved() {
+			// The worker's clock is behind Temporal's: it is not time yet.
+			if _, err := workflow.AwaitWithTimeout(ctx, skew, moved); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// tick takes a turn of its own. A command that had its turn meanwhile may have made it needless.
+func (t *thread) tick(ctx workflow.Context, wake time.Time) error {
+	if err := t.turn.Lock(ctx); err != nil {
+		return err
+	}
+	defer t.turn.Unlock()
+	if !t.standing.Wake.Equal(wake) || t.standing.Phase == Concluded {
+		return nil
+	}
+	t.updates++
+	ctx, cancel := workflow.NewDisconnectedContext(ctx)
+	defer cancel()
+	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: t.attempt, HeartbeatTimeout: beatTimeout,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute},
+	})
+	var now standing // not the old one: what an answer leaves out would stay
+	err := workflow.ExecuteActivity(ctx, tickName, t.name).Get(ctx, &now)
+	if err == nil {
+		t.standing = now
+	}
+	return err
 }
 
 // validate refuses updates only while the run is turning over. What they ask for is checked when their turn has come.

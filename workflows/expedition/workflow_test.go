@@ -27,8 +27,9 @@ type stage struct {
 	order []string
 	// restored is where the expedition stands at the start.
 	restored standing
-	// act is the activity.
-	act func(cmd command) (standing, error)
+	// act is the activity, tick the other one.
+	act  func(cmd command) (standing, error)
+	tick func() (standing, error)
 }
 
 func newStage(t *testing.T, maxUpdates int) *stage {
@@ -47,6 +48,10 @@ func newStage(t *testing.T, maxUpdates int) *stage {
 		defer s.note("end " + cmd.RequestID)
 		return s.act(cmd)
 	}, activity.RegisterOptions{Name: executeName})
+	s.RegisterActivityWithOptions(func(context.Context, string) (standing, error) {
+		s.note("tick")
+		return s.tick()
+	}, activity.RegisterOptions{Name: tickName})
 	return s
 }
 
@@ -223,5 +228,65 @@ func TestACommandUnderWaySurvivesCancellation(t *testing.T) {
 	var canceled *temporal.CanceledError
 	if !errors.As(s.GetWorkflowError(), &canceled) {
 		t.Errorf("the run ended with %v", s.GetWorkflowError())
+	}
+}
+
+// An expedition wakes when it has something to do, a command moves the hour, and who wakes too early waits.
+func TestAnExpeditionWakes(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 100)
+	var start time.Time
+	var ticks []time.Duration
+	hours := func(n int) time.Time { return start.Add(time.Duration(n) * time.Hour) }
+	s.act = func(cmd command) (standing, error) {
+		if cmd.RequestID == "end" {
+			return standing{Phase: Concluded}, nil
+		}
+		return standing{Phase: Delving, Wake: hours(5)}, nil
+	}
+	s.tick = func() (standing, error) {
+		ticks = append(ticks, s.Now().Sub(start).Round(time.Minute))
+		switch len(ticks) {
+		case 1: // by the worker's clock it is not time yet
+			return standing{Phase: Delving, Wake: hours(5)}, nil
+		case 2:
+			return standing{}, errors.New("the store is away")
+		case 3:
+			return standing{Phase: Delving, Wake: hours(8)}, nil
+		}
+		return standing{Phase: Delving}, nil
+	}
+	start = s.Now()
+	s.restored = standing{Phase: Delving, Wake: hours(2)}
+	var one, end string
+	s.update(time.Hour, "one", &one) // puts the hour off from 2 to 5
+	s.update(20*time.Hour, "end", &end)
+	s.ExecuteWorkflow(workflowName, input{Name: expo})
+	if err := s.GetWorkflowError(); err != nil {
+		t.Fatal(err)
+	}
+	if len(ticks) != 4 || ticks[0] != 5*time.Hour || ticks[1] != 5*time.Hour || ticks[2] != 5*time.Hour || ticks[3] != 8*time.Hour {
+		t.Errorf("woke after %v", ticks)
+	}
+}
+
+// An expedition with nothing to do by itself is quiet, and one that is over does not wake.
+func TestAnExpeditionSleeps(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 100)
+	s.tick = func() (standing, error) { t.Error("woke"); return standing{}, nil }
+	s.restored = standing{Phase: Delving, Wake: s.Now().Add(time.Hour)}
+	s.act = func(cmd command) (standing, error) {
+		if cmd.RequestID == "end" {
+			return standing{Phase: Concluded, Wake: s.Now().Add(time.Minute)}, nil
+		}
+		return standing{Phase: Traveling}, nil
+	}
+	var one, end string
+	s.update(time.Minute, "one", &one)
+	s.update(90*24*time.Hour, "end", &end)
+	s.ExecuteWorkflow(workflowName, input{Name: expo})
+	if err := s.GetWorkflowError(); err != nil {
+		t.Fatal(err)
 	}
 }

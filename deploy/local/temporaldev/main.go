@@ -89,7 +89,7 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.inFlight, "in-flight-updates", 512, "updates that one workflow may have under way")
 	namespaces := flags.String("namespaces", "default", "namespaces, comma separated")
 	attributes := flags.String("search-attributes", "", "search attributes, as Campaign=Keyword,Day=Int")
-	flags.StringVar(&o.level, "log", "error", "log `level`: debug, info, warn or error")
+	flags.StringVar(&o.level, "log", "error", "log `level`: debug, info, warn, error or fatal")
 	flags.BoolVar(&o.withParent, "with-parent", false, "end when standard input ends")
 	if err := flags.Parse(args); err != nil {
 		return o, err

@@ -4,7 +4,7 @@
 // 	protoc        (unknown)
 // source: wayfarer/expedition/v1/expedition.proto
 
-// Package wayfarer.expedition.v1 is the long-running whole: one journey and the runs on its way, under one order.
+// Package wayfarer.expedition.v1 is the long-running whole: one journey and the runs and delves on its way, under one order.
 
 package expeditionv1
 
@@ -16,6 +16,7 @@ import (
 	_ "google.golang.org/genproto/googleapis/api/annotations"
 	protoreflect "google.golang.org/protobuf/reflect/protoreflect"
 	protoimpl "google.golang.org/protobuf/runtime/protoimpl"
+	durationpb "google.golang.org/protobuf/types/known/durationpb"
 	timestamppb "google.golang.org/protobuf/types/known/timestamppb"
 	reflect "reflect"
 	sync "sync"
@@ -39,9 +40,9 @@ const (
 	Expedition_PHASE_ASSEMBLING Expedition_Phase = 1
 	// On the way: commands to the journey.
 	Expedition_PHASE_TRAVELING Expedition_Phase = 2
-	// Inside a location: commands to the journey, and start_run.
+	// Inside a location: commands to the journey, start_run and start_delve.
 	Expedition_PHASE_AT_LOCATION Expedition_Phase = 3
-	// In a dungeon: commands to the run.
+	// In a dungeon: commands to the run or the delve.
 	Expedition_PHASE_DELVING Expedition_Phase = 4
 	// Over.
 	Expedition_PHASE_CONCLUDED Expedition_Phase = 5
@@ -94,6 +95,65 @@ func (Expedition_Phase) EnumDescriptor() ([]byte, []int) {
 	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{0, 0}
 }
 
+// Policy is what happens.
+type Absence_Policy int32
+
+const (
+	// As WAIT.
+	Absence_POLICY_UNSPECIFIED Absence_Policy = 0
+	// Nothing: the others wait. A GM may act for anybody.
+	Absence_POLICY_WAIT Absence_Policy = 1
+	// The expedition acts for them: it draws, acts with the basic action of the challenge, without a tool or a risk, and
+	// completes.
+	Absence_POLICY_BASIC_ACTION Absence_Policy = 2
+	// As BASIC_ACTION, but who does not draw is passed over: another member draws. The rules let no round be completed
+	// without everybody's contribution, so the basic action is the least that can be done.
+	Absence_POLICY_SKIP Absence_Policy = 3
+)
+
+// Enum value maps for Absence_Policy.
+var (
+	Absence_Policy_name = map[int32]string{
+		0: "POLICY_UNSPECIFIED",
+		1: "POLICY_WAIT",
+		2: "POLICY_BASIC_ACTION",
+		3: "POLICY_SKIP",
+	}
+	Absence_Policy_value = map[string]int32{
+		"POLICY_UNSPECIFIED":  0,
+		"POLICY_WAIT":         1,
+		"POLICY_BASIC_ACTION": 2,
+		"POLICY_SKIP":         3,
+	}
+)
+
+func (x Absence_Policy) Enum() *Absence_Policy {
+	p := new(Absence_Policy)
+	*p = x
+	return p
+}
+
+func (x Absence_Policy) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (Absence_Policy) Descriptor() protoreflect.EnumDescriptor {
+	return file_wayfarer_expedition_v1_expedition_proto_enumTypes[1].Descriptor()
+}
+
+func (Absence_Policy) Type() protoreflect.EnumType {
+	return &file_wayfarer_expedition_v1_expedition_proto_enumTypes[1]
+}
+
+func (x Absence_Policy) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use Absence_Policy.Descriptor instead.
+func (Absence_Policy) EnumDescriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{2, 0}
+}
+
 // Expedition is one undertaking of a company.
 type Expedition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -122,7 +182,17 @@ type Expedition struct {
 	// When it was created.
 	CreateTime *timestamppb.Timestamp `protobuf:"bytes,12,opt,name=create_time,json=createTime,proto3" json:"create_time,omitempty"`
 	// When the last record was added.
-	UpdateTime    *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	UpdateTime *timestamppb.Timestamp `protobuf:"bytes,13,opt,name=update_time,json=updateTime,proto3" json:"update_time,omitempty"`
+	// Resource name of the open delve; empty when none is.
+	Delve string `protobuf:"bytes,14,opt,name=delve,proto3" json:"delve,omitempty"`
+	// Resource names of all delves, the oldest first.
+	Delves []string `protobuf:"bytes,15,rep,name=delves,proto3" json:"delves,omitempty"`
+	// The open session; absent when none is.
+	Session *Session `protobuf:"bytes,16,opt,name=session,proto3,oneof" json:"session,omitempty"`
+	// What happens when those whose turn it is let it pass.
+	Absence *Absence `protobuf:"bytes,17,opt,name=absence,proto3" json:"absence,omitempty"`
+	// Whose turn it is in the open run; absent when the rules give nobody a turn.
+	Turn          *Turn `protobuf:"bytes,18,opt,name=turn,proto3,oneof" json:"turn,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -248,6 +318,233 @@ func (x *Expedition) GetUpdateTime() *timestamppb.Timestamp {
 	return nil
 }
 
+func (x *Expedition) GetDelve() string {
+	if x != nil {
+		return x.Delve
+	}
+	return ""
+}
+
+func (x *Expedition) GetDelves() []string {
+	if x != nil {
+		return x.Delves
+	}
+	return nil
+}
+
+func (x *Expedition) GetSession() *Session {
+	if x != nil {
+		return x.Session
+	}
+	return nil
+}
+
+func (x *Expedition) GetAbsence() *Absence {
+	if x != nil {
+		return x.Absence
+	}
+	return nil
+}
+
+func (x *Expedition) GetTurn() *Turn {
+	if x != nil {
+		return x.Turn
+	}
+	return nil
+}
+
+// Session is a time in which the table plays.
+type Session struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number, from 1.
+	Number int32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// When it was opened.
+	OpenTime *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=open_time,json=openTime,proto3" json:"open_time,omitempty"`
+	// Whole minutes since then that have been counted.
+	Minutes       int32 `protobuf:"varint,3,opt,name=minutes,proto3" json:"minutes,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Session) Reset() {
+	*x = Session{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Session) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Session) ProtoMessage() {}
+
+func (x *Session) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Session.ProtoReflect.Descriptor instead.
+func (*Session) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *Session) GetNumber() int32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *Session) GetOpenTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.OpenTime
+	}
+	return nil
+}
+
+func (x *Session) GetMinutes() int32 {
+	if x != nil {
+		return x.Minutes
+	}
+	return 0
+}
+
+// Absence says what happens when those whose turn it is let it pass.
+type Absence struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What happens.
+	Policy Absence_Policy `protobuf:"varint,1,opt,name=policy,proto3,enum=wayfarer.expedition.v1.Absence_Policy" json:"policy,omitempty"`
+	// How long a turn may take, 1 minute to 90 days; absent: for ever.
+	IdleAfter     *durationpb.Duration `protobuf:"bytes,2,opt,name=idle_after,json=idleAfter,proto3,oneof" json:"idle_after,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Absence) Reset() {
+	*x = Absence{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Absence) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Absence) ProtoMessage() {}
+
+func (x *Absence) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Absence.ProtoReflect.Descriptor instead.
+func (*Absence) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *Absence) GetPolicy() Absence_Policy {
+	if x != nil {
+		return x.Policy
+	}
+	return Absence_POLICY_UNSPECIFIED
+}
+
+func (x *Absence) GetIdleAfter() *durationpb.Duration {
+	if x != nil {
+		return x.IdleAfter
+	}
+	return nil
+}
+
+// Turn is what the open run waits for.
+type Turn struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What has to be done: "draw", "act" or "complete".
+	Step string `protobuf:"bytes,1,opt,name=step,proto3" json:"step,omitempty"`
+	// Number of the challenge, from 1; that of the last one before a draw.
+	Round int32 `protobuf:"varint,2,opt,name=round,proto3" json:"round,omitempty"`
+	// Characters that may do it, or have to; empty for a draw, which the rules give to whoever has drawn least.
+	Characters []string `protobuf:"bytes,3,rep,name=characters,proto3" json:"characters,omitempty"`
+	// When the absence policy applies; absent when turns may take for ever.
+	Deadline      *timestamppb.Timestamp `protobuf:"bytes,4,opt,name=deadline,proto3,oneof" json:"deadline,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Turn) Reset() {
+	*x = Turn{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Turn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Turn) ProtoMessage() {}
+
+func (x *Turn) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Turn.ProtoReflect.Descriptor instead.
+func (*Turn) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *Turn) GetStep() string {
+	if x != nil {
+		return x.Step
+	}
+	return ""
+}
+
+func (x *Turn) GetRound() int32 {
+	if x != nil {
+		return x.Round
+	}
+	return 0
+}
+
+func (x *Turn) GetCharacters() []string {
+	if x != nil {
+		return x.Characters
+	}
+	return nil
+}
+
+func (x *Turn) GetDeadline() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Deadline
+	}
+	return nil
+}
+
 // Request of CreateExpedition.
 type CreateExpeditionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -259,6 +556,8 @@ type CreateExpeditionRequest struct {
 	Title string `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
 	// Resource name of the company that goes; empty: start_journey names it.
 	Company string `protobuf:"bytes,4,opt,name=company,proto3" json:"company,omitempty"`
+	// What happens when those whose turn it is let it pass; absent: the others wait.
+	Absence *Absence `protobuf:"bytes,5,opt,name=absence,proto3" json:"absence,omitempty"`
 	// 1 to 128 printable ASCII characters; see the service comment.
 	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	unknownFields protoimpl.UnknownFields
@@ -267,7 +566,7 @@ type CreateExpeditionRequest struct {
 
 func (x *CreateExpeditionRequest) Reset() {
 	*x = CreateExpeditionRequest{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[1]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[4]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -279,7 +578,7 @@ func (x *CreateExpeditionRequest) String() string {
 func (*CreateExpeditionRequest) ProtoMessage() {}
 
 func (x *CreateExpeditionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[1]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[4]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -292,7 +591,7 @@ func (x *CreateExpeditionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateExpeditionRequest.ProtoReflect.Descriptor instead.
 func (*CreateExpeditionRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{1}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{4}
 }
 
 func (x *CreateExpeditionRequest) GetParent() string {
@@ -323,6 +622,13 @@ func (x *CreateExpeditionRequest) GetCompany() string {
 	return ""
 }
 
+func (x *CreateExpeditionRequest) GetAbsence() *Absence {
+	if x != nil {
+		return x.Absence
+	}
+	return nil
+}
+
 func (x *CreateExpeditionRequest) GetRequestId() string {
 	if x != nil {
 		return x.RequestId
@@ -345,7 +651,7 @@ type CreateExpeditionResponse struct {
 
 func (x *CreateExpeditionResponse) Reset() {
 	*x = CreateExpeditionResponse{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[2]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -357,7 +663,7 @@ func (x *CreateExpeditionResponse) String() string {
 func (*CreateExpeditionResponse) ProtoMessage() {}
 
 func (x *CreateExpeditionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[2]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -370,7 +676,7 @@ func (x *CreateExpeditionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateExpeditionResponse.ProtoReflect.Descriptor instead.
 func (*CreateExpeditionResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{2}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CreateExpeditionResponse) GetRecord() *v1.Record {
@@ -405,7 +711,7 @@ type GetExpeditionRequest struct {
 
 func (x *GetExpeditionRequest) Reset() {
 	*x = GetExpeditionRequest{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[3]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -417,7 +723,7 @@ func (x *GetExpeditionRequest) String() string {
 func (*GetExpeditionRequest) ProtoMessage() {}
 
 func (x *GetExpeditionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[3]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -430,7 +736,7 @@ func (x *GetExpeditionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetExpeditionRequest.ProtoReflect.Descriptor instead.
 func (*GetExpeditionRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{3}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *GetExpeditionRequest) GetName() string {
@@ -451,7 +757,7 @@ type GetExpeditionResponse struct {
 
 func (x *GetExpeditionResponse) Reset() {
 	*x = GetExpeditionResponse{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[4]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -463,7 +769,7 @@ func (x *GetExpeditionResponse) String() string {
 func (*GetExpeditionResponse) ProtoMessage() {}
 
 func (x *GetExpeditionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[4]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -476,7 +782,7 @@ func (x *GetExpeditionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetExpeditionResponse.ProtoReflect.Descriptor instead.
 func (*GetExpeditionResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{4}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetExpeditionResponse) GetExpedition() *Expedition {
@@ -501,7 +807,7 @@ type ListExpeditionsRequest struct {
 
 func (x *ListExpeditionsRequest) Reset() {
 	*x = ListExpeditionsRequest{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[5]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -513,7 +819,7 @@ func (x *ListExpeditionsRequest) String() string {
 func (*ListExpeditionsRequest) ProtoMessage() {}
 
 func (x *ListExpeditionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[5]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -526,7 +832,7 @@ func (x *ListExpeditionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListExpeditionsRequest.ProtoReflect.Descriptor instead.
 func (*ListExpeditionsRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{5}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *ListExpeditionsRequest) GetParent() string {
@@ -563,7 +869,7 @@ type ListExpeditionsResponse struct {
 
 func (x *ListExpeditionsResponse) Reset() {
 	*x = ListExpeditionsResponse{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[6]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -575,7 +881,7 @@ func (x *ListExpeditionsResponse) String() string {
 func (*ListExpeditionsResponse) ProtoMessage() {}
 
 func (x *ListExpeditionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[6]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -588,7 +894,7 @@ func (x *ListExpeditionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListExpeditionsResponse.ProtoReflect.Descriptor instead.
 func (*ListExpeditionsResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{6}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListExpeditionsResponse) GetExpeditions() []*Expedition {
@@ -618,7 +924,7 @@ type WatchExpeditionRequest struct {
 
 func (x *WatchExpeditionRequest) Reset() {
 	*x = WatchExpeditionRequest{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[7]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -630,7 +936,7 @@ func (x *WatchExpeditionRequest) String() string {
 func (*WatchExpeditionRequest) ProtoMessage() {}
 
 func (x *WatchExpeditionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[7]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -643,7 +949,7 @@ func (x *WatchExpeditionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchExpeditionRequest.ProtoReflect.Descriptor instead.
 func (*WatchExpeditionRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{7}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *WatchExpeditionRequest) GetName() string {
@@ -673,7 +979,7 @@ type WatchExpeditionResponse struct {
 
 func (x *WatchExpeditionResponse) Reset() {
 	*x = WatchExpeditionResponse{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[8]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -685,7 +991,7 @@ func (x *WatchExpeditionResponse) String() string {
 func (*WatchExpeditionResponse) ProtoMessage() {}
 
 func (x *WatchExpeditionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[8]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -698,7 +1004,7 @@ func (x *WatchExpeditionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchExpeditionResponse.ProtoReflect.Descriptor instead.
 func (*WatchExpeditionResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{8}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *WatchExpeditionResponse) GetRecord() *v1.Record {
@@ -723,8 +1029,8 @@ type ExecuteRequest struct {
 	// 1 to 128 printable ASCII characters; see the service comment.
 	RequestId string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
 	// Exactly one command. Its request_id stays empty, since it is derived from this request's. Its name, parent and
-	// expedition may be empty, and so may the company of start_journey: they are those of the expedition, its journey and
-	// its open run. The service that owns the journey or run checks everything else.
+	// expedition may be empty, and so may the company of start_journey: they are those of the expedition, its journey,
+	// its open run and its open delve. The service that owns the journey, run or delve checks everything else.
 	//
 	// Types that are valid to be assigned to Command:
 	//
@@ -750,6 +1056,8 @@ type ExecuteRequest struct {
 	//	*ExecuteRequest_TakeTurn
 	//	*ExecuteRequest_Retreat
 	//	*ExecuteRequest_EndJourney
+	//	*ExecuteRequest_JoinJourney
+	//	*ExecuteRequest_AdjustJourney
 	//	*ExecuteRequest_StartRun
 	//	*ExecuteRequest_Draw
 	//	*ExecuteRequest_Act
@@ -757,6 +1065,34 @@ type ExecuteRequest struct {
 	//	*ExecuteRequest_Leave
 	//	*ExecuteRequest_Promote
 	//	*ExecuteRequest_AbandonRun
+	//	*ExecuteRequest_AdjustRun
+	//	*ExecuteRequest_StartDelve
+	//	*ExecuteRequest_RecordMembers
+	//	*ExecuteRequest_RecordProvisions
+	//	*ExecuteRequest_RecordLights
+	//	*ExecuteRequest_BeginDelve
+	//	*ExecuteRequest_DelveMove
+	//	*ExecuteRequest_Interact
+	//	*ExecuteRequest_HunkerDown
+	//	*ExecuteRequest_LeaveHunker
+	//	*ExecuteRequest_Wait
+	//	*ExecuteRequest_AddRealTime
+	//	*ExecuteRequest_TakeRisk
+	//	*ExecuteRequest_ShortRest
+	//	*ExecuteRequest_DelveLongRest
+	//	*ExecuteRequest_StartCombat
+	//	*ExecuteRequest_FightRounds
+	//	*ExecuteRequest_EndCombat
+	//	*ExecuteRequest_AddLight
+	//	*ExecuteRequest_SwitchLight
+	//	*ExecuteRequest_RefuelLight
+	//	*ExecuteRequest_CastSpell
+	//	*ExecuteRequest_EndSpell
+	//	*ExecuteRequest_LeaveDelve
+	//	*ExecuteRequest_NarrateEvent
+	//	*ExecuteRequest_AddRemark
+	//	*ExecuteRequest_RaiseDanger
+	//	*ExecuteRequest_AdjustDelve
 	Command       isExecuteRequest_Command `protobuf_oneof:"command"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -764,7 +1100,7 @@ type ExecuteRequest struct {
 
 func (x *ExecuteRequest) Reset() {
 	*x = ExecuteRequest{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[9]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -776,7 +1112,7 @@ func (x *ExecuteRequest) String() string {
 func (*ExecuteRequest) ProtoMessage() {}
 
 func (x *ExecuteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[9]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -789,7 +1125,7 @@ func (x *ExecuteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteRequest.ProtoReflect.Descriptor instead.
 func (*ExecuteRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{9}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *ExecuteRequest) GetName() string {
@@ -1011,6 +1347,24 @@ func (x *ExecuteRequest) GetEndJourney() *v11.EndJourneyRequest {
 	return nil
 }
 
+func (x *ExecuteRequest) GetJoinJourney() *v11.JoinJourneyRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_JoinJourney); ok {
+			return x.JoinJourney
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetAdjustJourney() *v11.AdjustRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_AdjustJourney); ok {
+			return x.AdjustJourney
+		}
+	}
+	return nil
+}
+
 func (x *ExecuteRequest) GetStartRun() *v12.StartRunRequest {
 	if x != nil {
 		if x, ok := x.Command.(*ExecuteRequest_StartRun); ok {
@@ -1069,6 +1423,258 @@ func (x *ExecuteRequest) GetAbandonRun() *v12.AbandonRunRequest {
 	if x != nil {
 		if x, ok := x.Command.(*ExecuteRequest_AbandonRun); ok {
 			return x.AbandonRun
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetAdjustRun() *v12.AdjustRunRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_AdjustRun); ok {
+			return x.AdjustRun
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetStartDelve() *v12.CreateDelveRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_StartDelve); ok {
+			return x.StartDelve
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetRecordMembers() *v12.RecordMembersRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_RecordMembers); ok {
+			return x.RecordMembers
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetRecordProvisions() *v12.RecordProvisionsRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_RecordProvisions); ok {
+			return x.RecordProvisions
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetRecordLights() *v12.RecordLightsRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_RecordLights); ok {
+			return x.RecordLights
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetBeginDelve() *v12.BeginDelveRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_BeginDelve); ok {
+			return x.BeginDelve
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetDelveMove() *v12.MoveRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_DelveMove); ok {
+			return x.DelveMove
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetInteract() *v12.InteractRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_Interact); ok {
+			return x.Interact
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetHunkerDown() *v12.HunkerDownRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_HunkerDown); ok {
+			return x.HunkerDown
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetLeaveHunker() *v12.LeaveHunkerRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_LeaveHunker); ok {
+			return x.LeaveHunker
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetWait() *v12.WaitRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_Wait); ok {
+			return x.Wait
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetAddRealTime() *v12.AddRealTimeRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_AddRealTime); ok {
+			return x.AddRealTime
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetTakeRisk() *v12.TakeRiskRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_TakeRisk); ok {
+			return x.TakeRisk
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetShortRest() *v12.ShortRestRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_ShortRest); ok {
+			return x.ShortRest
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetDelveLongRest() *v12.LongRestRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_DelveLongRest); ok {
+			return x.DelveLongRest
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetStartCombat() *v12.StartCombatRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_StartCombat); ok {
+			return x.StartCombat
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetFightRounds() *v12.FightRoundsRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_FightRounds); ok {
+			return x.FightRounds
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetEndCombat() *v12.EndCombatRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_EndCombat); ok {
+			return x.EndCombat
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetAddLight() *v12.AddLightRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_AddLight); ok {
+			return x.AddLight
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetSwitchLight() *v12.SwitchLightRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_SwitchLight); ok {
+			return x.SwitchLight
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetRefuelLight() *v12.RefuelLightRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_RefuelLight); ok {
+			return x.RefuelLight
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetCastSpell() *v12.CastSpellRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_CastSpell); ok {
+			return x.CastSpell
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetEndSpell() *v12.EndSpellRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_EndSpell); ok {
+			return x.EndSpell
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetLeaveDelve() *v12.LeaveDelveRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_LeaveDelve); ok {
+			return x.LeaveDelve
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetNarrateEvent() *v12.NarrateEventRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_NarrateEvent); ok {
+			return x.NarrateEvent
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetAddRemark() *v12.AddRemarkRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_AddRemark); ok {
+			return x.AddRemark
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetRaiseDanger() *v12.RaiseDangerRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_RaiseDanger); ok {
+			return x.RaiseDanger
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteRequest) GetAdjustDelve() *v12.AdjustDelveRequest {
+	if x != nil {
+		if x, ok := x.Command.(*ExecuteRequest_AdjustDelve); ok {
+			return x.AdjustDelve
 		}
 	}
 	return nil
@@ -1188,6 +1794,16 @@ type ExecuteRequest_EndJourney struct {
 	EndJourney *v11.EndJourneyRequest `protobuf:"bytes,41,opt,name=end_journey,json=endJourney,proto3,oneof"`
 }
 
+type ExecuteRequest_JoinJourney struct {
+	// Lets a character of the company join on the way.
+	JoinJourney *v11.JoinJourneyRequest `protobuf:"bytes,42,opt,name=join_journey,json=joinJourney,proto3,oneof"`
+}
+
+type ExecuteRequest_AdjustJourney struct {
+	// The game master's hand in the journey.
+	AdjustJourney *v11.AdjustRequest `protobuf:"bytes,43,opt,name=adjust_journey,json=adjustJourney,proto3,oneof"`
+}
+
 type ExecuteRequest_StartRun struct {
 	// Begins a run; only AT_LOCATION.
 	StartRun *v12.StartRunRequest `protobuf:"bytes,60,opt,name=start_run,json=startRun,proto3,oneof"`
@@ -1221,6 +1837,146 @@ type ExecuteRequest_Promote struct {
 type ExecuteRequest_AbandonRun struct {
 	// Gives the run up.
 	AbandonRun *v12.AbandonRunRequest `protobuf:"bytes,66,opt,name=abandon_run,json=abandonRun,proto3,oneof"`
+}
+
+type ExecuteRequest_AdjustRun struct {
+	// The game master's hand in the run.
+	AdjustRun *v12.AdjustRunRequest `protobuf:"bytes,67,opt,name=adjust_run,json=adjustRun,proto3,oneof"`
+}
+
+type ExecuteRequest_StartDelve struct {
+	// Opens a delve and its setup; only AT_LOCATION.
+	StartDelve *v12.CreateDelveRequest `protobuf:"bytes,80,opt,name=start_delve,json=startDelve,proto3,oneof"`
+}
+
+type ExecuteRequest_RecordMembers struct {
+	// Records members and marching order.
+	RecordMembers *v12.RecordMembersRequest `protobuf:"bytes,81,opt,name=record_members,json=recordMembers,proto3,oneof"`
+}
+
+type ExecuteRequest_RecordProvisions struct {
+	// Notes the provisions.
+	RecordProvisions *v12.RecordProvisionsRequest `protobuf:"bytes,82,opt,name=record_provisions,json=recordProvisions,proto3,oneof"`
+}
+
+type ExecuteRequest_RecordLights struct {
+	// Records the lights.
+	RecordLights *v12.RecordLightsRequest `protobuf:"bytes,83,opt,name=record_lights,json=recordLights,proto3,oneof"`
+}
+
+type ExecuteRequest_BeginDelve struct {
+	// Describes the first area.
+	BeginDelve *v12.BeginDelveRequest `protobuf:"bytes,84,opt,name=begin_delve,json=beginDelve,proto3,oneof"`
+}
+
+type ExecuteRequest_DelveMove struct {
+	// Goes on to a connected area.
+	DelveMove *v12.MoveRequest `protobuf:"bytes,85,opt,name=delve_move,json=delveMove,proto3,oneof"`
+}
+
+type ExecuteRequest_Interact struct {
+	// Deals with the present area.
+	Interact *v12.InteractRequest `protobuf:"bytes,86,opt,name=interact,proto3,oneof"`
+}
+
+type ExecuteRequest_HunkerDown struct {
+	// Settles in a secluded place.
+	HunkerDown *v12.HunkerDownRequest `protobuf:"bytes,87,opt,name=hunker_down,json=hunkerDown,proto3,oneof"`
+}
+
+type ExecuteRequest_LeaveHunker struct {
+	// Ends hunkering.
+	LeaveHunker *v12.LeaveHunkerRequest `protobuf:"bytes,88,opt,name=leave_hunker,json=leaveHunker,proto3,oneof"`
+}
+
+type ExecuteRequest_Wait struct {
+	// Lets in-game time pass.
+	Wait *v12.WaitRequest `protobuf:"bytes,89,opt,name=wait,proto3,oneof"`
+}
+
+type ExecuteRequest_AddRealTime struct {
+	// Tells how long the table played; a session does it by itself.
+	AddRealTime *v12.AddRealTimeRequest `protobuf:"bytes,90,opt,name=add_real_time,json=addRealTime,proto3,oneof"`
+}
+
+type ExecuteRequest_TakeRisk struct {
+	// Does something that is noticed.
+	TakeRisk *v12.TakeRiskRequest `protobuf:"bytes,91,opt,name=take_risk,json=takeRisk,proto3,oneof"`
+}
+
+type ExecuteRequest_ShortRest struct {
+	// Rests for an hour.
+	ShortRest *v12.ShortRestRequest `protobuf:"bytes,92,opt,name=short_rest,json=shortRest,proto3,oneof"`
+}
+
+type ExecuteRequest_DelveLongRest struct {
+	// Rests for eight hours.
+	DelveLongRest *v12.LongRestRequest `protobuf:"bytes,93,opt,name=delve_long_rest,json=delveLongRest,proto3,oneof"`
+}
+
+type ExecuteRequest_StartCombat struct {
+	// Begins a fight.
+	StartCombat *v12.StartCombatRequest `protobuf:"bytes,94,opt,name=start_combat,json=startCombat,proto3,oneof"`
+}
+
+type ExecuteRequest_FightRounds struct {
+	// Tells how many rounds were fought.
+	FightRounds *v12.FightRoundsRequest `protobuf:"bytes,95,opt,name=fight_rounds,json=fightRounds,proto3,oneof"`
+}
+
+type ExecuteRequest_EndCombat struct {
+	// Ends the fight.
+	EndCombat *v12.EndCombatRequest `protobuf:"bytes,96,opt,name=end_combat,json=endCombat,proto3,oneof"`
+}
+
+type ExecuteRequest_AddLight struct {
+	// Lights a new light source.
+	AddLight *v12.AddLightRequest `protobuf:"bytes,97,opt,name=add_light,json=addLight,proto3,oneof"`
+}
+
+type ExecuteRequest_SwitchLight struct {
+	// Lights or puts out a light source.
+	SwitchLight *v12.SwitchLightRequest `protobuf:"bytes,98,opt,name=switch_light,json=switchLight,proto3,oneof"`
+}
+
+type ExecuteRequest_RefuelLight struct {
+	// Pours a flask of oil.
+	RefuelLight *v12.RefuelLightRequest `protobuf:"bytes,99,opt,name=refuel_light,json=refuelLight,proto3,oneof"`
+}
+
+type ExecuteRequest_CastSpell struct {
+	// Casts a spell that lasts.
+	CastSpell *v12.CastSpellRequest `protobuf:"bytes,100,opt,name=cast_spell,json=castSpell,proto3,oneof"`
+}
+
+type ExecuteRequest_EndSpell struct {
+	// Ends a spell.
+	EndSpell *v12.EndSpellRequest `protobuf:"bytes,101,opt,name=end_spell,json=endSpell,proto3,oneof"`
+}
+
+type ExecuteRequest_LeaveDelve struct {
+	// Ends the delve.
+	LeaveDelve *v12.LeaveDelveRequest `protobuf:"bytes,102,opt,name=leave_delve,json=leaveDelve,proto3,oneof"`
+}
+
+type ExecuteRequest_NarrateEvent struct {
+	// Tells how an event appears in play.
+	NarrateEvent *v12.NarrateEventRequest `protobuf:"bytes,103,opt,name=narrate_event,json=narrateEvent,proto3,oneof"`
+}
+
+type ExecuteRequest_AddRemark struct {
+	// Puts something notable into the Activity Log.
+	AddRemark *v12.AddRemarkRequest `protobuf:"bytes,104,opt,name=add_remark,json=addRemark,proto3,oneof"`
+}
+
+type ExecuteRequest_RaiseDanger struct {
+	// Adds dice for a reason that no trigger names.
+	RaiseDanger *v12.RaiseDangerRequest `protobuf:"bytes,105,opt,name=raise_danger,json=raiseDanger,proto3,oneof"`
+}
+
+type ExecuteRequest_AdjustDelve struct {
+	// The game master's hand in the delve.
+	AdjustDelve *v12.AdjustDelveRequest `protobuf:"bytes,106,opt,name=adjust_delve,json=adjustDelve,proto3,oneof"`
 }
 
 func (*ExecuteRequest_StartJourney) isExecuteRequest_Command() {}
@@ -1267,6 +2023,10 @@ func (*ExecuteRequest_Retreat) isExecuteRequest_Command() {}
 
 func (*ExecuteRequest_EndJourney) isExecuteRequest_Command() {}
 
+func (*ExecuteRequest_JoinJourney) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_AdjustJourney) isExecuteRequest_Command() {}
+
 func (*ExecuteRequest_StartRun) isExecuteRequest_Command() {}
 
 func (*ExecuteRequest_Draw) isExecuteRequest_Command() {}
@@ -1280,6 +2040,62 @@ func (*ExecuteRequest_Leave) isExecuteRequest_Command() {}
 func (*ExecuteRequest_Promote) isExecuteRequest_Command() {}
 
 func (*ExecuteRequest_AbandonRun) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_AdjustRun) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_StartDelve) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_RecordMembers) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_RecordProvisions) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_RecordLights) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_BeginDelve) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_DelveMove) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_Interact) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_HunkerDown) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_LeaveHunker) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_Wait) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_AddRealTime) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_TakeRisk) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_ShortRest) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_DelveLongRest) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_StartCombat) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_FightRounds) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_EndCombat) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_AddLight) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_SwitchLight) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_RefuelLight) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_CastSpell) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_EndSpell) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_LeaveDelve) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_NarrateEvent) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_AddRemark) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_RaiseDanger) isExecuteRequest_Command() {}
+
+func (*ExecuteRequest_AdjustDelve) isExecuteRequest_Command() {}
 
 // Response of Execute.
 type ExecuteResponse struct {
@@ -1314,6 +2130,8 @@ type ExecuteResponse struct {
 	//	*ExecuteResponse_TakeTurn
 	//	*ExecuteResponse_Retreat
 	//	*ExecuteResponse_EndJourney
+	//	*ExecuteResponse_JoinJourney
+	//	*ExecuteResponse_AdjustJourney
 	//	*ExecuteResponse_StartRun
 	//	*ExecuteResponse_Draw
 	//	*ExecuteResponse_Act
@@ -1321,6 +2139,34 @@ type ExecuteResponse struct {
 	//	*ExecuteResponse_Leave
 	//	*ExecuteResponse_Promote
 	//	*ExecuteResponse_AbandonRun
+	//	*ExecuteResponse_AdjustRun
+	//	*ExecuteResponse_StartDelve
+	//	*ExecuteResponse_RecordMembers
+	//	*ExecuteResponse_RecordProvisions
+	//	*ExecuteResponse_RecordLights
+	//	*ExecuteResponse_BeginDelve
+	//	*ExecuteResponse_DelveMove
+	//	*ExecuteResponse_Interact
+	//	*ExecuteResponse_HunkerDown
+	//	*ExecuteResponse_LeaveHunker
+	//	*ExecuteResponse_Wait
+	//	*ExecuteResponse_AddRealTime
+	//	*ExecuteResponse_TakeRisk
+	//	*ExecuteResponse_ShortRest
+	//	*ExecuteResponse_DelveLongRest
+	//	*ExecuteResponse_StartCombat
+	//	*ExecuteResponse_FightRounds
+	//	*ExecuteResponse_EndCombat
+	//	*ExecuteResponse_AddLight
+	//	*ExecuteResponse_SwitchLight
+	//	*ExecuteResponse_RefuelLight
+	//	*ExecuteResponse_CastSpell
+	//	*ExecuteResponse_EndSpell
+	//	*ExecuteResponse_LeaveDelve
+	//	*ExecuteResponse_NarrateEvent
+	//	*ExecuteResponse_AddRemark
+	//	*ExecuteResponse_RaiseDanger
+	//	*ExecuteResponse_AdjustDelve
 	Result        isExecuteResponse_Result `protobuf_oneof:"result"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -1328,7 +2174,7 @@ type ExecuteResponse struct {
 
 func (x *ExecuteResponse) Reset() {
 	*x = ExecuteResponse{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[10]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1340,7 +2186,7 @@ func (x *ExecuteResponse) String() string {
 func (*ExecuteResponse) ProtoMessage() {}
 
 func (x *ExecuteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[10]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1353,7 +2199,7 @@ func (x *ExecuteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteResponse.ProtoReflect.Descriptor instead.
 func (*ExecuteResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{10}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ExecuteResponse) GetRecord() *v1.Record {
@@ -1575,6 +2421,24 @@ func (x *ExecuteResponse) GetEndJourney() *v11.EndJourneyResponse {
 	return nil
 }
 
+func (x *ExecuteResponse) GetJoinJourney() *v11.JoinJourneyResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_JoinJourney); ok {
+			return x.JoinJourney
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetAdjustJourney() *v11.AdjustResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_AdjustJourney); ok {
+			return x.AdjustJourney
+		}
+	}
+	return nil
+}
+
 func (x *ExecuteResponse) GetStartRun() *v12.StartRunResponse {
 	if x != nil {
 		if x, ok := x.Result.(*ExecuteResponse_StartRun); ok {
@@ -1633,6 +2497,258 @@ func (x *ExecuteResponse) GetAbandonRun() *v12.AbandonRunResponse {
 	if x != nil {
 		if x, ok := x.Result.(*ExecuteResponse_AbandonRun); ok {
 			return x.AbandonRun
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetAdjustRun() *v12.AdjustRunResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_AdjustRun); ok {
+			return x.AdjustRun
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetStartDelve() *v12.CreateDelveResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_StartDelve); ok {
+			return x.StartDelve
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetRecordMembers() *v12.RecordMembersResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_RecordMembers); ok {
+			return x.RecordMembers
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetRecordProvisions() *v12.RecordProvisionsResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_RecordProvisions); ok {
+			return x.RecordProvisions
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetRecordLights() *v12.RecordLightsResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_RecordLights); ok {
+			return x.RecordLights
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetBeginDelve() *v12.BeginDelveResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_BeginDelve); ok {
+			return x.BeginDelve
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetDelveMove() *v12.MoveResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_DelveMove); ok {
+			return x.DelveMove
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetInteract() *v12.InteractResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_Interact); ok {
+			return x.Interact
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetHunkerDown() *v12.HunkerDownResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_HunkerDown); ok {
+			return x.HunkerDown
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetLeaveHunker() *v12.LeaveHunkerResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_LeaveHunker); ok {
+			return x.LeaveHunker
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetWait() *v12.WaitResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_Wait); ok {
+			return x.Wait
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetAddRealTime() *v12.AddRealTimeResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_AddRealTime); ok {
+			return x.AddRealTime
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetTakeRisk() *v12.TakeRiskResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_TakeRisk); ok {
+			return x.TakeRisk
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetShortRest() *v12.ShortRestResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_ShortRest); ok {
+			return x.ShortRest
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetDelveLongRest() *v12.LongRestResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_DelveLongRest); ok {
+			return x.DelveLongRest
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetStartCombat() *v12.StartCombatResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_StartCombat); ok {
+			return x.StartCombat
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetFightRounds() *v12.FightRoundsResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_FightRounds); ok {
+			return x.FightRounds
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetEndCombat() *v12.EndCombatResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_EndCombat); ok {
+			return x.EndCombat
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetAddLight() *v12.AddLightResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_AddLight); ok {
+			return x.AddLight
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetSwitchLight() *v12.SwitchLightResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_SwitchLight); ok {
+			return x.SwitchLight
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetRefuelLight() *v12.RefuelLightResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_RefuelLight); ok {
+			return x.RefuelLight
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetCastSpell() *v12.CastSpellResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_CastSpell); ok {
+			return x.CastSpell
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetEndSpell() *v12.EndSpellResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_EndSpell); ok {
+			return x.EndSpell
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetLeaveDelve() *v12.LeaveDelveResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_LeaveDelve); ok {
+			return x.LeaveDelve
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetNarrateEvent() *v12.NarrateEventResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_NarrateEvent); ok {
+			return x.NarrateEvent
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetAddRemark() *v12.AddRemarkResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_AddRemark); ok {
+			return x.AddRemark
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetRaiseDanger() *v12.RaiseDangerResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_RaiseDanger); ok {
+			return x.RaiseDanger
+		}
+	}
+	return nil
+}
+
+func (x *ExecuteResponse) GetAdjustDelve() *v12.AdjustDelveResponse {
+	if x != nil {
+		if x, ok := x.Result.(*ExecuteResponse_AdjustDelve); ok {
+			return x.AdjustDelve
 		}
 	}
 	return nil
@@ -1752,6 +2868,16 @@ type ExecuteResponse_EndJourney struct {
 	EndJourney *v11.EndJourneyResponse `protobuf:"bytes,41,opt,name=end_journey,json=endJourney,proto3,oneof"`
 }
 
+type ExecuteResponse_JoinJourney struct {
+	// Answer to join_journey.
+	JoinJourney *v11.JoinJourneyResponse `protobuf:"bytes,42,opt,name=join_journey,json=joinJourney,proto3,oneof"`
+}
+
+type ExecuteResponse_AdjustJourney struct {
+	// Answer to adjust_journey.
+	AdjustJourney *v11.AdjustResponse `protobuf:"bytes,43,opt,name=adjust_journey,json=adjustJourney,proto3,oneof"`
+}
+
 type ExecuteResponse_StartRun struct {
 	// Answer to start_run.
 	StartRun *v12.StartRunResponse `protobuf:"bytes,60,opt,name=start_run,json=startRun,proto3,oneof"`
@@ -1785,6 +2911,146 @@ type ExecuteResponse_Promote struct {
 type ExecuteResponse_AbandonRun struct {
 	// Answer to abandon_run.
 	AbandonRun *v12.AbandonRunResponse `protobuf:"bytes,66,opt,name=abandon_run,json=abandonRun,proto3,oneof"`
+}
+
+type ExecuteResponse_AdjustRun struct {
+	// Answer to adjust_run.
+	AdjustRun *v12.AdjustRunResponse `protobuf:"bytes,67,opt,name=adjust_run,json=adjustRun,proto3,oneof"`
+}
+
+type ExecuteResponse_StartDelve struct {
+	// Answer to start_delve.
+	StartDelve *v12.CreateDelveResponse `protobuf:"bytes,80,opt,name=start_delve,json=startDelve,proto3,oneof"`
+}
+
+type ExecuteResponse_RecordMembers struct {
+	// Answer to record_members.
+	RecordMembers *v12.RecordMembersResponse `protobuf:"bytes,81,opt,name=record_members,json=recordMembers,proto3,oneof"`
+}
+
+type ExecuteResponse_RecordProvisions struct {
+	// Answer to record_provisions.
+	RecordProvisions *v12.RecordProvisionsResponse `protobuf:"bytes,82,opt,name=record_provisions,json=recordProvisions,proto3,oneof"`
+}
+
+type ExecuteResponse_RecordLights struct {
+	// Answer to record_lights.
+	RecordLights *v12.RecordLightsResponse `protobuf:"bytes,83,opt,name=record_lights,json=recordLights,proto3,oneof"`
+}
+
+type ExecuteResponse_BeginDelve struct {
+	// Answer to begin_delve.
+	BeginDelve *v12.BeginDelveResponse `protobuf:"bytes,84,opt,name=begin_delve,json=beginDelve,proto3,oneof"`
+}
+
+type ExecuteResponse_DelveMove struct {
+	// Answer to delve_move.
+	DelveMove *v12.MoveResponse `protobuf:"bytes,85,opt,name=delve_move,json=delveMove,proto3,oneof"`
+}
+
+type ExecuteResponse_Interact struct {
+	// Answer to interact.
+	Interact *v12.InteractResponse `protobuf:"bytes,86,opt,name=interact,proto3,oneof"`
+}
+
+type ExecuteResponse_HunkerDown struct {
+	// Answer to hunker_down.
+	HunkerDown *v12.HunkerDownResponse `protobuf:"bytes,87,opt,name=hunker_down,json=hunkerDown,proto3,oneof"`
+}
+
+type ExecuteResponse_LeaveHunker struct {
+	// Answer to leave_hunker.
+	LeaveHunker *v12.LeaveHunkerResponse `protobuf:"bytes,88,opt,name=leave_hunker,json=leaveHunker,proto3,oneof"`
+}
+
+type ExecuteResponse_Wait struct {
+	// Answer to wait.
+	Wait *v12.WaitResponse `protobuf:"bytes,89,opt,name=wait,proto3,oneof"`
+}
+
+type ExecuteResponse_AddRealTime struct {
+	// Answer to add_real_time.
+	AddRealTime *v12.AddRealTimeResponse `protobuf:"bytes,90,opt,name=add_real_time,json=addRealTime,proto3,oneof"`
+}
+
+type ExecuteResponse_TakeRisk struct {
+	// Answer to take_risk.
+	TakeRisk *v12.TakeRiskResponse `protobuf:"bytes,91,opt,name=take_risk,json=takeRisk,proto3,oneof"`
+}
+
+type ExecuteResponse_ShortRest struct {
+	// Answer to short_rest.
+	ShortRest *v12.ShortRestResponse `protobuf:"bytes,92,opt,name=short_rest,json=shortRest,proto3,oneof"`
+}
+
+type ExecuteResponse_DelveLongRest struct {
+	// Answer to delve_long_rest.
+	DelveLongRest *v12.LongRestResponse `protobuf:"bytes,93,opt,name=delve_long_rest,json=delveLongRest,proto3,oneof"`
+}
+
+type ExecuteResponse_StartCombat struct {
+	// Answer to start_combat.
+	StartCombat *v12.StartCombatResponse `protobuf:"bytes,94,opt,name=start_combat,json=startCombat,proto3,oneof"`
+}
+
+type ExecuteResponse_FightRounds struct {
+	// Answer to fight_rounds.
+	FightRounds *v12.FightRoundsResponse `protobuf:"bytes,95,opt,name=fight_rounds,json=fightRounds,proto3,oneof"`
+}
+
+type ExecuteResponse_EndCombat struct {
+	// Answer to end_combat.
+	EndCombat *v12.EndCombatResponse `protobuf:"bytes,96,opt,name=end_combat,json=endCombat,proto3,oneof"`
+}
+
+type ExecuteResponse_AddLight struct {
+	// Answer to add_light.
+	AddLight *v12.AddLightResponse `protobuf:"bytes,97,opt,name=add_light,json=addLight,proto3,oneof"`
+}
+
+type ExecuteResponse_SwitchLight struct {
+	// Answer to switch_light.
+	SwitchLight *v12.SwitchLightResponse `protobuf:"bytes,98,opt,name=switch_light,json=switchLight,proto3,oneof"`
+}
+
+type ExecuteResponse_RefuelLight struct {
+	// Answer to refuel_light.
+	RefuelLight *v12.RefuelLightResponse `protobuf:"bytes,99,opt,name=refuel_light,json=refuelLight,proto3,oneof"`
+}
+
+type ExecuteResponse_CastSpell struct {
+	// Answer to cast_spell.
+	CastSpell *v12.CastSpellResponse `protobuf:"bytes,100,opt,name=cast_spell,json=castSpell,proto3,oneof"`
+}
+
+type ExecuteResponse_EndSpell struct {
+	// Answer to end_spell.
+	EndSpell *v12.EndSpellResponse `protobuf:"bytes,101,opt,name=end_spell,json=endSpell,proto3,oneof"`
+}
+
+type ExecuteResponse_LeaveDelve struct {
+	// Answer to leave_delve.
+	LeaveDelve *v12.LeaveDelveResponse `protobuf:"bytes,102,opt,name=leave_delve,json=leaveDelve,proto3,oneof"`
+}
+
+type ExecuteResponse_NarrateEvent struct {
+	// Answer to narrate_event.
+	NarrateEvent *v12.NarrateEventResponse `protobuf:"bytes,103,opt,name=narrate_event,json=narrateEvent,proto3,oneof"`
+}
+
+type ExecuteResponse_AddRemark struct {
+	// Answer to add_remark.
+	AddRemark *v12.AddRemarkResponse `protobuf:"bytes,104,opt,name=add_remark,json=addRemark,proto3,oneof"`
+}
+
+type ExecuteResponse_RaiseDanger struct {
+	// Answer to raise_danger.
+	RaiseDanger *v12.RaiseDangerResponse `protobuf:"bytes,105,opt,name=raise_danger,json=raiseDanger,proto3,oneof"`
+}
+
+type ExecuteResponse_AdjustDelve struct {
+	// Answer to adjust_delve.
+	AdjustDelve *v12.AdjustDelveResponse `protobuf:"bytes,106,opt,name=adjust_delve,json=adjustDelve,proto3,oneof"`
 }
 
 func (*ExecuteResponse_StartJourney) isExecuteResponse_Result() {}
@@ -1831,6 +3097,10 @@ func (*ExecuteResponse_Retreat) isExecuteResponse_Result() {}
 
 func (*ExecuteResponse_EndJourney) isExecuteResponse_Result() {}
 
+func (*ExecuteResponse_JoinJourney) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_AdjustJourney) isExecuteResponse_Result() {}
+
 func (*ExecuteResponse_StartRun) isExecuteResponse_Result() {}
 
 func (*ExecuteResponse_Draw) isExecuteResponse_Result() {}
@@ -1844,6 +3114,62 @@ func (*ExecuteResponse_Leave) isExecuteResponse_Result() {}
 func (*ExecuteResponse_Promote) isExecuteResponse_Result() {}
 
 func (*ExecuteResponse_AbandonRun) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_AdjustRun) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_StartDelve) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_RecordMembers) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_RecordProvisions) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_RecordLights) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_BeginDelve) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_DelveMove) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_Interact) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_HunkerDown) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_LeaveHunker) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_Wait) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_AddRealTime) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_TakeRisk) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_ShortRest) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_DelveLongRest) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_StartCombat) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_FightRounds) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_EndCombat) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_AddLight) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_SwitchLight) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_RefuelLight) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_CastSpell) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_EndSpell) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_LeaveDelve) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_NarrateEvent) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_AddRemark) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_RaiseDanger) isExecuteResponse_Result() {}
+
+func (*ExecuteResponse_AdjustDelve) isExecuteResponse_Result() {}
 
 // Request of AbandonExpedition.
 type AbandonExpeditionRequest struct {
@@ -1862,7 +3188,7 @@ type AbandonExpeditionRequest struct {
 
 func (x *AbandonExpeditionRequest) Reset() {
 	*x = AbandonExpeditionRequest{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[11]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1874,7 +3200,7 @@ func (x *AbandonExpeditionRequest) String() string {
 func (*AbandonExpeditionRequest) ProtoMessage() {}
 
 func (x *AbandonExpeditionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[11]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1887,7 +3213,7 @@ func (x *AbandonExpeditionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbandonExpeditionRequest.ProtoReflect.Descriptor instead.
 func (*AbandonExpeditionRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{11}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *AbandonExpeditionRequest) GetName() string {
@@ -1933,7 +3259,7 @@ type AbandonExpeditionResponse struct {
 
 func (x *AbandonExpeditionResponse) Reset() {
 	*x = AbandonExpeditionResponse{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[12]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1945,7 +3271,7 @@ func (x *AbandonExpeditionResponse) String() string {
 func (*AbandonExpeditionResponse) ProtoMessage() {}
 
 func (x *AbandonExpeditionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[12]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1958,7 +3284,7 @@ func (x *AbandonExpeditionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbandonExpeditionResponse.ProtoReflect.Descriptor instead.
 func (*AbandonExpeditionResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{12}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *AbandonExpeditionResponse) GetRecord() *v1.Record {
@@ -1982,6 +3308,372 @@ func (x *AbandonExpeditionResponse) GetEvents() []*ExpeditionEvent {
 	return nil
 }
 
+// Request of OpenSession.
+type OpenSessionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// 1 to 128 printable ASCII characters; see the service comment.
+	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OpenSessionRequest) Reset() {
+	*x = OpenSessionRequest{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[16]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OpenSessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OpenSessionRequest) ProtoMessage() {}
+
+func (x *OpenSessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[16]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OpenSessionRequest.ProtoReflect.Descriptor instead.
+func (*OpenSessionRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{16}
+}
+
+func (x *OpenSessionRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *OpenSessionRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// Response of OpenSession.
+type OpenSessionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it was journaled.
+	Record *v1.Record `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
+	// The expedition after it.
+	Expedition *Expedition `protobuf:"bytes,2,opt,name=expedition,proto3" json:"expedition,omitempty"`
+	// What happened.
+	Events        []*ExpeditionEvent `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *OpenSessionResponse) Reset() {
+	*x = OpenSessionResponse{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[17]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *OpenSessionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*OpenSessionResponse) ProtoMessage() {}
+
+func (x *OpenSessionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[17]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use OpenSessionResponse.ProtoReflect.Descriptor instead.
+func (*OpenSessionResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{17}
+}
+
+func (x *OpenSessionResponse) GetRecord() *v1.Record {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+func (x *OpenSessionResponse) GetExpedition() *Expedition {
+	if x != nil {
+		return x.Expedition
+	}
+	return nil
+}
+
+func (x *OpenSessionResponse) GetEvents() []*ExpeditionEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+// Request of CloseSession.
+type CloseSessionRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// 1 to 128 printable ASCII characters; see the service comment.
+	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CloseSessionRequest) Reset() {
+	*x = CloseSessionRequest{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[18]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CloseSessionRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CloseSessionRequest) ProtoMessage() {}
+
+func (x *CloseSessionRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[18]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CloseSessionRequest.ProtoReflect.Descriptor instead.
+func (*CloseSessionRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{18}
+}
+
+func (x *CloseSessionRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *CloseSessionRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// Response of CloseSession.
+type CloseSessionResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it was journaled.
+	Record *v1.Record `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
+	// The expedition after it.
+	Expedition *Expedition `protobuf:"bytes,2,opt,name=expedition,proto3" json:"expedition,omitempty"`
+	// What happened.
+	Events        []*ExpeditionEvent `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *CloseSessionResponse) Reset() {
+	*x = CloseSessionResponse{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[19]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *CloseSessionResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*CloseSessionResponse) ProtoMessage() {}
+
+func (x *CloseSessionResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[19]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use CloseSessionResponse.ProtoReflect.Descriptor instead.
+func (*CloseSessionResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{19}
+}
+
+func (x *CloseSessionResponse) GetRecord() *v1.Record {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+func (x *CloseSessionResponse) GetExpedition() *Expedition {
+	if x != nil {
+		return x.Expedition
+	}
+	return nil
+}
+
+func (x *CloseSessionResponse) GetEvents() []*ExpeditionEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+// Request of SetAbsence.
+type SetAbsenceRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// What happens from the next turn on.
+	Absence *Absence `protobuf:"bytes,2,opt,name=absence,proto3" json:"absence,omitempty"`
+	// 1 to 128 printable ASCII characters; see the service comment.
+	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetAbsenceRequest) Reset() {
+	*x = SetAbsenceRequest{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[20]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetAbsenceRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetAbsenceRequest) ProtoMessage() {}
+
+func (x *SetAbsenceRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[20]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetAbsenceRequest.ProtoReflect.Descriptor instead.
+func (*SetAbsenceRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{20}
+}
+
+func (x *SetAbsenceRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *SetAbsenceRequest) GetAbsence() *Absence {
+	if x != nil {
+		return x.Absence
+	}
+	return nil
+}
+
+func (x *SetAbsenceRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// Response of SetAbsence.
+type SetAbsenceResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it was journaled.
+	Record *v1.Record `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
+	// The expedition after it.
+	Expedition *Expedition `protobuf:"bytes,2,opt,name=expedition,proto3" json:"expedition,omitempty"`
+	// What happened.
+	Events        []*ExpeditionEvent `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SetAbsenceResponse) Reset() {
+	*x = SetAbsenceResponse{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[21]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SetAbsenceResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SetAbsenceResponse) ProtoMessage() {}
+
+func (x *SetAbsenceResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[21]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SetAbsenceResponse.ProtoReflect.Descriptor instead.
+func (*SetAbsenceResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{21}
+}
+
+func (x *SetAbsenceResponse) GetRecord() *v1.Record {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+func (x *SetAbsenceResponse) GetExpedition() *Expedition {
+	if x != nil {
+		return x.Expedition
+	}
+	return nil
+}
+
+func (x *SetAbsenceResponse) GetEvents() []*ExpeditionEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
 // ExpeditionEvent is one fact of the log. The same messages are journaled and watched.
 type ExpeditionEvent struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1996,6 +3688,13 @@ type ExpeditionEvent struct {
 	//	*ExpeditionEvent_Executed
 	//	*ExpeditionEvent_PhaseChanged
 	//	*ExpeditionEvent_Concluded
+	//	*ExpeditionEvent_SessionOpened
+	//	*ExpeditionEvent_SessionClosed
+	//	*ExpeditionEvent_ClockIntended
+	//	*ExpeditionEvent_ClockAdvanced
+	//	*ExpeditionEvent_AbsenceSet
+	//	*ExpeditionEvent_TurnChanged
+	//	*ExpeditionEvent_StoodIn
 	Event         isExpeditionEvent_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2003,7 +3702,7 @@ type ExpeditionEvent struct {
 
 func (x *ExpeditionEvent) Reset() {
 	*x = ExpeditionEvent{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[13]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2015,7 +3714,7 @@ func (x *ExpeditionEvent) String() string {
 func (*ExpeditionEvent) ProtoMessage() {}
 
 func (x *ExpeditionEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[13]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2028,7 +3727,7 @@ func (x *ExpeditionEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpeditionEvent.ProtoReflect.Descriptor instead.
 func (*ExpeditionEvent) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{13}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *ExpeditionEvent) GetEvent() isExpeditionEvent_Event {
@@ -2101,6 +3800,69 @@ func (x *ExpeditionEvent) GetConcluded() *ExpeditionConcluded {
 	return nil
 }
 
+func (x *ExpeditionEvent) GetSessionOpened() *SessionOpened {
+	if x != nil {
+		if x, ok := x.Event.(*ExpeditionEvent_SessionOpened); ok {
+			return x.SessionOpened
+		}
+	}
+	return nil
+}
+
+func (x *ExpeditionEvent) GetSessionClosed() *SessionClosed {
+	if x != nil {
+		if x, ok := x.Event.(*ExpeditionEvent_SessionClosed); ok {
+			return x.SessionClosed
+		}
+	}
+	return nil
+}
+
+func (x *ExpeditionEvent) GetClockIntended() *ClockIntended {
+	if x != nil {
+		if x, ok := x.Event.(*ExpeditionEvent_ClockIntended); ok {
+			return x.ClockIntended
+		}
+	}
+	return nil
+}
+
+func (x *ExpeditionEvent) GetClockAdvanced() *ClockAdvanced {
+	if x != nil {
+		if x, ok := x.Event.(*ExpeditionEvent_ClockAdvanced); ok {
+			return x.ClockAdvanced
+		}
+	}
+	return nil
+}
+
+func (x *ExpeditionEvent) GetAbsenceSet() *AbsenceSet {
+	if x != nil {
+		if x, ok := x.Event.(*ExpeditionEvent_AbsenceSet); ok {
+			return x.AbsenceSet
+		}
+	}
+	return nil
+}
+
+func (x *ExpeditionEvent) GetTurnChanged() *TurnChanged {
+	if x != nil {
+		if x, ok := x.Event.(*ExpeditionEvent_TurnChanged); ok {
+			return x.TurnChanged
+		}
+	}
+	return nil
+}
+
+func (x *ExpeditionEvent) GetStoodIn() *StoodIn {
+	if x != nil {
+		if x, ok := x.Event.(*ExpeditionEvent_StoodIn); ok {
+			return x.StoodIn
+		}
+	}
+	return nil
+}
+
 type isExpeditionEvent_Event interface {
 	isExpeditionEvent_Event()
 }
@@ -2111,7 +3873,7 @@ type ExpeditionEvent_Created struct {
 }
 
 type ExpeditionEvent_StartIntended struct {
-	// A journey or run is about to be started; whoever comes next sees it through.
+	// A journey, run or delve is about to be started; whoever comes next sees it through.
 	StartIntended *StartIntended `protobuf:"bytes,2,opt,name=start_intended,json=startIntended,proto3,oneof"`
 }
 
@@ -2121,7 +3883,7 @@ type ExpeditionEvent_StartRefused struct {
 }
 
 type ExpeditionEvent_Logged struct {
-	// A record of the journey or of a run.
+	// A record of the journey, of a run or of a delve.
 	Logged *RecordLogged `protobuf:"bytes,4,opt,name=logged,proto3,oneof"`
 }
 
@@ -2140,6 +3902,41 @@ type ExpeditionEvent_Concluded struct {
 	Concluded *ExpeditionConcluded `protobuf:"bytes,7,opt,name=concluded,proto3,oneof"`
 }
 
+type ExpeditionEvent_SessionOpened struct {
+	// The table plays from now on.
+	SessionOpened *SessionOpened `protobuf:"bytes,8,opt,name=session_opened,json=sessionOpened,proto3,oneof"`
+}
+
+type ExpeditionEvent_SessionClosed struct {
+	// The table has stopped playing.
+	SessionClosed *SessionClosed `protobuf:"bytes,9,opt,name=session_closed,json=sessionClosed,proto3,oneof"`
+}
+
+type ExpeditionEvent_ClockIntended struct {
+	// Real minutes are about to be counted in the delve; whoever comes next sees it through.
+	ClockIntended *ClockIntended `protobuf:"bytes,10,opt,name=clock_intended,json=clockIntended,proto3,oneof"`
+}
+
+type ExpeditionEvent_ClockAdvanced struct {
+	// Real minutes have been counted.
+	ClockAdvanced *ClockAdvanced `protobuf:"bytes,11,opt,name=clock_advanced,json=clockAdvanced,proto3,oneof"`
+}
+
+type ExpeditionEvent_AbsenceSet struct {
+	// Another absence policy holds.
+	AbsenceSet *AbsenceSet `protobuf:"bytes,12,opt,name=absence_set,json=absenceSet,proto3,oneof"`
+}
+
+type ExpeditionEvent_TurnChanged struct {
+	// Somebody else's turn.
+	TurnChanged *TurnChanged `protobuf:"bytes,13,opt,name=turn_changed,json=turnChanged,proto3,oneof"`
+}
+
+type ExpeditionEvent_StoodIn struct {
+	// The expedition did somebody's turn.
+	StoodIn *StoodIn `protobuf:"bytes,14,opt,name=stood_in,json=stoodIn,proto3,oneof"`
+}
+
 func (*ExpeditionEvent_Created) isExpeditionEvent_Event() {}
 
 func (*ExpeditionEvent_StartIntended) isExpeditionEvent_Event() {}
@@ -2154,6 +3951,20 @@ func (*ExpeditionEvent_PhaseChanged) isExpeditionEvent_Event() {}
 
 func (*ExpeditionEvent_Concluded) isExpeditionEvent_Event() {}
 
+func (*ExpeditionEvent_SessionOpened) isExpeditionEvent_Event() {}
+
+func (*ExpeditionEvent_SessionClosed) isExpeditionEvent_Event() {}
+
+func (*ExpeditionEvent_ClockIntended) isExpeditionEvent_Event() {}
+
+func (*ExpeditionEvent_ClockAdvanced) isExpeditionEvent_Event() {}
+
+func (*ExpeditionEvent_AbsenceSet) isExpeditionEvent_Event() {}
+
+func (*ExpeditionEvent_TurnChanged) isExpeditionEvent_Event() {}
+
+func (*ExpeditionEvent_StoodIn) isExpeditionEvent_Event() {}
+
 // ExpeditionCreated begins an expedition.
 type ExpeditionCreated struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2162,14 +3973,16 @@ type ExpeditionCreated struct {
 	// The company that goes; may be empty.
 	Company string `protobuf:"bytes,2,opt,name=company,proto3" json:"company,omitempty"`
 	// Subject who created it.
-	Creator       string `protobuf:"bytes,3,opt,name=creator,proto3" json:"creator,omitempty"`
+	Creator string `protobuf:"bytes,3,opt,name=creator,proto3" json:"creator,omitempty"`
+	// What happens when those whose turn it is let it pass.
+	Absence       *Absence `protobuf:"bytes,4,opt,name=absence,proto3" json:"absence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *ExpeditionCreated) Reset() {
 	*x = ExpeditionCreated{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[14]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2181,7 +3994,7 @@ func (x *ExpeditionCreated) String() string {
 func (*ExpeditionCreated) ProtoMessage() {}
 
 func (x *ExpeditionCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[14]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2194,7 +4007,7 @@ func (x *ExpeditionCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpeditionCreated.ProtoReflect.Descriptor instead.
 func (*ExpeditionCreated) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{14}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *ExpeditionCreated) GetTitle() string {
@@ -2218,6 +4031,13 @@ func (x *ExpeditionCreated) GetCreator() string {
 	return ""
 }
 
+func (x *ExpeditionCreated) GetAbsence() *Absence {
+	if x != nil {
+		return x.Absence
+	}
+	return nil
+}
+
 // StartIntended keeps a start, so that it is seen through whatever happens to who began it.
 type StartIntended struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2237,7 +4057,7 @@ type StartIntended struct {
 
 func (x *StartIntended) Reset() {
 	*x = StartIntended{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[15]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2249,7 +4069,7 @@ func (x *StartIntended) String() string {
 func (*StartIntended) ProtoMessage() {}
 
 func (x *StartIntended) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[15]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2262,7 +4082,7 @@ func (x *StartIntended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartIntended.ProtoReflect.Descriptor instead.
 func (*StartIntended) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{15}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *StartIntended) GetRequestId() string {
@@ -2309,6 +4129,7 @@ type StartCommand struct {
 	//
 	//	*StartCommand_StartJourney
 	//	*StartCommand_StartRun
+	//	*StartCommand_StartDelve
 	Command       isStartCommand_Command `protobuf_oneof:"command"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -2316,7 +4137,7 @@ type StartCommand struct {
 
 func (x *StartCommand) Reset() {
 	*x = StartCommand{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[16]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2328,7 +4149,7 @@ func (x *StartCommand) String() string {
 func (*StartCommand) ProtoMessage() {}
 
 func (x *StartCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[16]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2341,7 +4162,7 @@ func (x *StartCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartCommand.ProtoReflect.Descriptor instead.
 func (*StartCommand) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{16}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *StartCommand) GetCommand() isStartCommand_Command {
@@ -2369,6 +4190,15 @@ func (x *StartCommand) GetStartRun() *v12.StartRunRequest {
 	return nil
 }
 
+func (x *StartCommand) GetStartDelve() *v12.CreateDelveRequest {
+	if x != nil {
+		if x, ok := x.Command.(*StartCommand_StartDelve); ok {
+			return x.StartDelve
+		}
+	}
+	return nil
+}
+
 type isStartCommand_Command interface {
 	isStartCommand_Command()
 }
@@ -2383,9 +4213,16 @@ type StartCommand_StartRun struct {
 	StartRun *v12.StartRunRequest `protobuf:"bytes,2,opt,name=start_run,json=startRun,proto3,oneof"`
 }
 
+type StartCommand_StartDelve struct {
+	// A delve.
+	StartDelve *v12.CreateDelveRequest `protobuf:"bytes,3,opt,name=start_delve,json=startDelve,proto3,oneof"`
+}
+
 func (*StartCommand_StartJourney) isStartCommand_Command() {}
 
 func (*StartCommand_StartRun) isStartCommand_Command() {}
+
+func (*StartCommand_StartDelve) isStartCommand_Command() {}
 
 // StartRefused ends a start that the owning service refused.
 type StartRefused struct {
@@ -2402,7 +4239,7 @@ type StartRefused struct {
 
 func (x *StartRefused) Reset() {
 	*x = StartRefused{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[17]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2414,7 +4251,7 @@ func (x *StartRefused) String() string {
 func (*StartRefused) ProtoMessage() {}
 
 func (x *StartRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[17]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2427,7 +4264,7 @@ func (x *StartRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartRefused.ProtoReflect.Descriptor instead.
 func (*StartRefused) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{17}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *StartRefused) GetRequestId() string {
@@ -2451,24 +4288,26 @@ func (x *StartRefused) GetReason() string {
 	return ""
 }
 
-// RecordLogged is one record of the journey or of a run, whole.
+// RecordLogged is one record of the journey, of a run or of a delve, whole.
 type RecordLogged struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Resource name of the journey or run.
+	// Resource name of the journey, run or delve.
 	Aggregate string `protobuf:"bytes,1,opt,name=aggregate,proto3" json:"aggregate,omitempty"`
 	// Where it stands in the journal of that aggregate.
 	Record *v1.Record `protobuf:"bytes,2,opt,name=record,proto3" json:"record,omitempty"`
 	// What happened on the journey.
 	JourneyEvents []*v11.JourneyEvent `protobuf:"bytes,3,rep,name=journey_events,json=journeyEvents,proto3" json:"journey_events,omitempty"`
 	// What happened on the run.
-	RunEvents     []*v12.RunEvent `protobuf:"bytes,4,rep,name=run_events,json=runEvents,proto3" json:"run_events,omitempty"`
+	RunEvents []*v12.RunEvent `protobuf:"bytes,4,rep,name=run_events,json=runEvents,proto3" json:"run_events,omitempty"`
+	// What happened in the delve.
+	DelveEvents   []*v12.DelveEvent `protobuf:"bytes,5,rep,name=delve_events,json=delveEvents,proto3" json:"delve_events,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *RecordLogged) Reset() {
 	*x = RecordLogged{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[18]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2480,7 +4319,7 @@ func (x *RecordLogged) String() string {
 func (*RecordLogged) ProtoMessage() {}
 
 func (x *RecordLogged) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[18]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2493,7 +4332,7 @@ func (x *RecordLogged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordLogged.ProtoReflect.Descriptor instead.
 func (*RecordLogged) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{18}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RecordLogged) GetAggregate() string {
@@ -2524,12 +4363,19 @@ func (x *RecordLogged) GetRunEvents() []*v12.RunEvent {
 	return nil
 }
 
+func (x *RecordLogged) GetDelveEvents() []*v12.DelveEvent {
+	if x != nil {
+		return x.DelveEvents
+	}
+	return nil
+}
+
 // CommandExecuted tells which record of which aggregate came of a command.
 type CommandExecuted struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Name of the command, as in Execute: "move", "start_run", …
 	Command string `protobuf:"bytes,1,opt,name=command,proto3" json:"command,omitempty"`
-	// Resource name of the journey or run.
+	// Resource name of the journey, run or delve.
 	Aggregate string `protobuf:"bytes,2,opt,name=aggregate,proto3" json:"aggregate,omitempty"`
 	// Its record.
 	Seq           int32 `protobuf:"varint,3,opt,name=seq,proto3" json:"seq,omitempty"`
@@ -2539,7 +4385,7 @@ type CommandExecuted struct {
 
 func (x *CommandExecuted) Reset() {
 	*x = CommandExecuted{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[19]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2551,7 +4397,7 @@ func (x *CommandExecuted) String() string {
 func (*CommandExecuted) ProtoMessage() {}
 
 func (x *CommandExecuted) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[19]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2564,7 +4410,7 @@ func (x *CommandExecuted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommandExecuted.ProtoReflect.Descriptor instead.
 func (*CommandExecuted) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{19}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *CommandExecuted) GetCommand() string {
@@ -2595,15 +4441,17 @@ type PhaseChanged struct {
 	Phase Expedition_Phase `protobuf:"varint,1,opt,name=phase,proto3,enum=wayfarer.expedition.v1.Expedition_Phase" json:"phase,omitempty"`
 	// Resource name of the open run; empty when none is.
 	Run string `protobuf:"bytes,2,opt,name=run,proto3" json:"run,omitempty"`
-	// Resource names of runs that are over but still give back what they borrowed.
-	Settling      []string `protobuf:"bytes,3,rep,name=settling,proto3" json:"settling,omitempty"`
+	// Resource names of runs and delves that are over but still give back what they borrowed or publish their seed.
+	Settling []string `protobuf:"bytes,3,rep,name=settling,proto3" json:"settling,omitempty"`
+	// Resource name of the open delve; empty when none is.
+	Delve         string `protobuf:"bytes,4,opt,name=delve,proto3" json:"delve,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *PhaseChanged) Reset() {
 	*x = PhaseChanged{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[20]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2615,7 +4463,7 @@ func (x *PhaseChanged) String() string {
 func (*PhaseChanged) ProtoMessage() {}
 
 func (x *PhaseChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[20]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2628,7 +4476,7 @@ func (x *PhaseChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PhaseChanged.ProtoReflect.Descriptor instead.
 func (*PhaseChanged) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{20}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *PhaseChanged) GetPhase() Expedition_Phase {
@@ -2652,6 +4500,13 @@ func (x *PhaseChanged) GetSettling() []string {
 	return nil
 }
 
+func (x *PhaseChanged) GetDelve() string {
+	if x != nil {
+		return x.Delve
+	}
+	return ""
+}
+
 // ExpeditionConcluded ends an expedition.
 type ExpeditionConcluded struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -2663,7 +4518,7 @@ type ExpeditionConcluded struct {
 
 func (x *ExpeditionConcluded) Reset() {
 	*x = ExpeditionConcluded{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[21]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2675,7 +4530,7 @@ func (x *ExpeditionConcluded) String() string {
 func (*ExpeditionConcluded) ProtoMessage() {}
 
 func (x *ExpeditionConcluded) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[21]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2688,7 +4543,7 @@ func (x *ExpeditionConcluded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpeditionConcluded.ProtoReflect.Descriptor instead.
 func (*ExpeditionConcluded) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{21}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *ExpeditionConcluded) GetAbandoned() bool {
@@ -2698,11 +4553,396 @@ func (x *ExpeditionConcluded) GetAbandoned() bool {
 	return false
 }
 
+// SessionOpened begins a session.
+type SessionOpened struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its number.
+	Number int32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	// When, by the clock of the service.
+	Time          *timestamppb.Timestamp `protobuf:"bytes,2,opt,name=time,proto3" json:"time,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionOpened) Reset() {
+	*x = SessionOpened{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[31]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionOpened) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionOpened) ProtoMessage() {}
+
+func (x *SessionOpened) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[31]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionOpened.ProtoReflect.Descriptor instead.
+func (*SessionOpened) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{31}
+}
+
+func (x *SessionOpened) GetNumber() int32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+func (x *SessionOpened) GetTime() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Time
+	}
+	return nil
+}
+
+// SessionClosed ends a session.
+type SessionClosed struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its number.
+	Number        int32 `protobuf:"varint,1,opt,name=number,proto3" json:"number,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *SessionClosed) Reset() {
+	*x = SessionClosed{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[32]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *SessionClosed) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*SessionClosed) ProtoMessage() {}
+
+func (x *SessionClosed) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[32]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use SessionClosed.ProtoReflect.Descriptor instead.
+func (*SessionClosed) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{32}
+}
+
+func (x *SessionClosed) GetNumber() int32 {
+	if x != nil {
+		return x.Number
+	}
+	return 0
+}
+
+// ClockIntended keeps how many minutes are about to be counted, so that they are counted once whatever happens.
+type ClockIntended struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the session.
+	Session int32 `protobuf:"varint,1,opt,name=session,proto3" json:"session,omitempty"`
+	// Minutes of the session that will have been counted.
+	Minutes int32 `protobuf:"varint,2,opt,name=minutes,proto3" json:"minutes,omitempty"`
+	// Resource name of the delve.
+	Delve         string `protobuf:"bytes,3,opt,name=delve,proto3" json:"delve,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClockIntended) Reset() {
+	*x = ClockIntended{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[33]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClockIntended) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClockIntended) ProtoMessage() {}
+
+func (x *ClockIntended) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[33]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClockIntended.ProtoReflect.Descriptor instead.
+func (*ClockIntended) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{33}
+}
+
+func (x *ClockIntended) GetSession() int32 {
+	if x != nil {
+		return x.Session
+	}
+	return 0
+}
+
+func (x *ClockIntended) GetMinutes() int32 {
+	if x != nil {
+		return x.Minutes
+	}
+	return 0
+}
+
+func (x *ClockIntended) GetDelve() string {
+	if x != nil {
+		return x.Delve
+	}
+	return ""
+}
+
+// ClockAdvanced tells how much of a session has been counted.
+type ClockAdvanced struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Number of the session.
+	Session int32 `protobuf:"varint,1,opt,name=session,proto3" json:"session,omitempty"`
+	// Minutes of the session that have been counted.
+	Minutes int32 `protobuf:"varint,2,opt,name=minutes,proto3" json:"minutes,omitempty"`
+	// Those of them that the delve was told of now; 0 when none was explored.
+	Counted       int32 `protobuf:"varint,3,opt,name=counted,proto3" json:"counted,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ClockAdvanced) Reset() {
+	*x = ClockAdvanced{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[34]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ClockAdvanced) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ClockAdvanced) ProtoMessage() {}
+
+func (x *ClockAdvanced) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[34]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ClockAdvanced.ProtoReflect.Descriptor instead.
+func (*ClockAdvanced) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{34}
+}
+
+func (x *ClockAdvanced) GetSession() int32 {
+	if x != nil {
+		return x.Session
+	}
+	return 0
+}
+
+func (x *ClockAdvanced) GetMinutes() int32 {
+	if x != nil {
+		return x.Minutes
+	}
+	return 0
+}
+
+func (x *ClockAdvanced) GetCounted() int32 {
+	if x != nil {
+		return x.Counted
+	}
+	return 0
+}
+
+// AbsenceSet changes the absence policy.
+type AbsenceSet struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What holds from the next turn on.
+	Absence       *Absence `protobuf:"bytes,1,opt,name=absence,proto3" json:"absence,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *AbsenceSet) Reset() {
+	*x = AbsenceSet{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[35]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *AbsenceSet) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*AbsenceSet) ProtoMessage() {}
+
+func (x *AbsenceSet) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[35]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use AbsenceSet.ProtoReflect.Descriptor instead.
+func (*AbsenceSet) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{35}
+}
+
+func (x *AbsenceSet) GetAbsence() *Absence {
+	if x != nil {
+		return x.Absence
+	}
+	return nil
+}
+
+// TurnChanged tells whose turn it is.
+type TurnChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The turn; absent when the rules give nobody one.
+	Turn          *Turn `protobuf:"bytes,1,opt,name=turn,proto3,oneof" json:"turn,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *TurnChanged) Reset() {
+	*x = TurnChanged{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[36]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *TurnChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*TurnChanged) ProtoMessage() {}
+
+func (x *TurnChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[36]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use TurnChanged.ProtoReflect.Descriptor instead.
+func (*TurnChanged) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{36}
+}
+
+func (x *TurnChanged) GetTurn() *Turn {
+	if x != nil {
+		return x.Turn
+	}
+	return nil
+}
+
+// StoodIn tells that the expedition did somebody's turn.
+type StoodIn struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name of the character.
+	Character string `protobuf:"bytes,1,opt,name=character,proto3" json:"character,omitempty"`
+	// What was done: "draw", "act" or "complete".
+	Step string `protobuf:"bytes,2,opt,name=step,proto3" json:"step,omitempty"`
+	// Why it was not done: a refusal's reason; empty when it was.
+	Refused       string `protobuf:"bytes,3,opt,name=refused,proto3" json:"refused,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *StoodIn) Reset() {
+	*x = StoodIn{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[37]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *StoodIn) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*StoodIn) ProtoMessage() {}
+
+func (x *StoodIn) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[37]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use StoodIn.ProtoReflect.Descriptor instead.
+func (*StoodIn) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{37}
+}
+
+func (x *StoodIn) GetCharacter() string {
+	if x != nil {
+		return x.Character
+	}
+	return ""
+}
+
+func (x *StoodIn) GetStep() string {
+	if x != nil {
+		return x.Step
+	}
+	return ""
+}
+
+func (x *StoodIn) GetRefused() string {
+	if x != nil {
+		return x.Refused
+	}
+	return ""
+}
+
 var File_wayfarer_expedition_v1_expedition_proto protoreflect.FileDescriptor
 
 const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\n" +
-	"'wayfarer/expedition/v1/expedition.proto\x12\x16wayfarer.expedition.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1dwayfarer/dungeon/v1/run.proto\x1a wayfarer/travel/v1/journey.proto\x1a&wayfarer/travel/v1/journey_event.proto\x1a\x1ewayfarer/type/v1/options.proto\x1a\x1dwayfarer/type/v1/record.proto\"\xb3\x05\n" +
+	"'wayfarer/expedition/v1/expedition.proto\x12\x16wayfarer.expedition.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fwayfarer/dungeon/v1/delve.proto\x1a\x1dwayfarer/dungeon/v1/run.proto\x1a wayfarer/travel/v1/journey.proto\x1a&wayfarer/travel/v1/journey_event.proto\x1a\x1ewayfarer/type/v1/options.proto\x1a\x1dwayfarer/type/v1/record.proto\"\xbc\a\n" +
 	"\n" +
 	"Expedition\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12\x14\n" +
@@ -2720,7 +4960,12 @@ const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\vcreate_time\x18\f \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
 	"createTime\x12@\n" +
 	"\vupdate_time\x18\r \x01(\v2\x1a.google.protobuf.TimestampB\x03\xe0A\x03R\n" +
-	"updateTime\"\x88\x01\n" +
+	"updateTime\x12\x19\n" +
+	"\x05delve\x18\x0e \x01(\tB\x03\xe0A\x03R\x05delve\x12\x1b\n" +
+	"\x06delves\x18\x0f \x03(\tB\x03\xe0A\x03R\x06delves\x12C\n" +
+	"\asession\x18\x10 \x01(\v2\x1f.wayfarer.expedition.v1.SessionB\x03\xe0A\x03H\x00R\asession\x88\x01\x01\x129\n" +
+	"\aabsence\x18\x11 \x01(\v2\x1f.wayfarer.expedition.v1.AbsenceR\aabsence\x12:\n" +
+	"\x04turn\x18\x12 \x01(\v2\x1c.wayfarer.expedition.v1.TurnB\x03\xe0A\x03H\x01R\x04turn\x88\x01\x01\"\x88\x01\n" +
 	"\x05Phase\x12\x15\n" +
 	"\x11PHASE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10PHASE_ASSEMBLING\x10\x01\x12\x13\n" +
@@ -2728,12 +4973,38 @@ const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\x11PHASE_AT_LOCATION\x10\x03\x12\x11\n" +
 	"\rPHASE_DELVING\x10\x04\x12\x13\n" +
 	"\x0fPHASE_CONCLUDED\x10\x05:G\xeaAD\n" +
-	"\x13wayfarer/Expedition\x12-campaigns/{campaign}/expeditions/{expedition}\"\xce\x02\n" +
+	"\x13wayfarer/Expedition\x12-campaigns/{campaign}/expeditions/{expedition}B\n" +
+	"\n" +
+	"\b_sessionB\a\n" +
+	"\x05_turn\"t\n" +
+	"\aSession\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x05R\x06number\x127\n" +
+	"\topen_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bopenTime\x12\x18\n" +
+	"\aminutes\x18\x03 \x01(\x05R\aminutes\"\x91\x02\n" +
+	"\aAbsence\x12H\n" +
+	"\x06policy\x18\x01 \x01(\x0e2&.wayfarer.expedition.v1.Absence.PolicyB\b\xbaH\x05\x82\x01\x02\x10\x01R\x06policy\x12P\n" +
+	"\n" +
+	"idle_after\x18\x02 \x01(\v2\x19.google.protobuf.DurationB\x11\xbaH\x0e\xaa\x01\v\"\x05\b\x80\xce\xda\x032\x02\b<H\x00R\tidleAfter\x88\x01\x01\"[\n" +
+	"\x06Policy\x12\x16\n" +
+	"\x12POLICY_UNSPECIFIED\x10\x00\x12\x0f\n" +
+	"\vPOLICY_WAIT\x10\x01\x12\x17\n" +
+	"\x13POLICY_BASIC_ACTION\x10\x02\x12\x0f\n" +
+	"\vPOLICY_SKIP\x10\x03B\r\n" +
+	"\v_idle_after\"\x9a\x01\n" +
+	"\x04Turn\x12\x12\n" +
+	"\x04step\x18\x01 \x01(\tR\x04step\x12\x14\n" +
+	"\x05round\x18\x02 \x01(\x05R\x05round\x12\x1e\n" +
+	"\n" +
+	"characters\x18\x03 \x03(\tR\n" +
+	"characters\x12;\n" +
+	"\bdeadline\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\bdeadline\x88\x01\x01B\v\n" +
+	"\t_deadline\"\x89\x03\n" +
 	"\x17CreateExpeditionRequest\x12=\n" +
 	"\x06parent\x18\x01 \x01(\tB%\xe0A\x02\xbaH\x1fr\x1d2\x1b^campaigns/[a-z0-9-]{1,63}$R\x06parent\x12@\n" +
 	"\rexpedition_id\x18\x02 \x01(\tB\x1b\xbaH\x18\xd8\x01\x01r\x132\x11^[a-z0-9-]{1,63}$R\fexpeditionId\x12\x1e\n" +
 	"\x05title\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\x05title\x12Y\n" +
-	"\acompany\x18\x04 \x01(\tB?\xbaH<\xd8\x01\x01r725^campaigns/[a-z0-9-]{1,63}/companies/[a-z0-9-]{1,63}$R\acompany\x127\n" +
+	"\acompany\x18\x04 \x01(\tB?\xbaH<\xd8\x01\x01r725^campaigns/[a-z0-9-]{1,63}/companies/[a-z0-9-]{1,63}$R\acompany\x129\n" +
+	"\aabsence\x18\x05 \x01(\v2\x1f.wayfarer.expedition.v1.AbsenceR\aabsence\x127\n" +
 	"\n" +
 	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xd1\x01\n" +
 	"\x18CreateExpeditionResponse\x120\n" +
@@ -2761,7 +5032,7 @@ const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\bfrom_seq\x18\x02 \x01(\x05B\a\xbaH\x04\x1a\x02(\x00R\afromSeq\"\x8c\x01\n" +
 	"\x17WatchExpeditionResponse\x120\n" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x12?\n" +
-	"\x06events\x18\x02 \x03(\v2'.wayfarer.expedition.v1.ExpeditionEventR\x06events\"\xc8\x12\n" +
+	"\x06events\x18\x02 \x03(\v2'.wayfarer.expedition.v1.ExpeditionEventR\x06events\"\x88&\n" +
 	"\x0eExecuteRequest\x12U\n" +
 	"\x04name\x18\x01 \x01(\tBA\xe0A\x02\xbaH;r927^campaigns/[a-z0-9-]{1,63}/expeditions/[a-z0-9-]{1,63}$R\x04name\x127\n" +
 	"\n" +
@@ -2791,7 +5062,9 @@ const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\ttake_turn\x18' \x01(\v2#.wayfarer.travel.v1.TakeTurnRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\btakeTurn\x12F\n" +
 	"\aretreat\x18( \x01(\v2\".wayfarer.travel.v1.RetreatRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\aretreat\x12P\n" +
 	"\vend_journey\x18) \x01(\v2%.wayfarer.travel.v1.EndJourneyRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\n" +
-	"endJourney\x12K\n" +
+	"endJourney\x12S\n" +
+	"\fjoin_journey\x18* \x01(\v2&.wayfarer.travel.v1.JoinJourneyRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\vjoinJourney\x12R\n" +
+	"\x0eadjust_journey\x18+ \x01(\v2!.wayfarer.travel.v1.AdjustRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\radjustJourney\x12K\n" +
 	"\tstart_run\x18< \x01(\v2$.wayfarer.dungeon.v1.StartRunRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\bstartRun\x12>\n" +
 	"\x04draw\x18= \x01(\v2 .wayfarer.dungeon.v1.DrawRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\x04draw\x12;\n" +
 	"\x03act\x18> \x01(\v2\x1f.wayfarer.dungeon.v1.ActRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\x03act\x12J\n" +
@@ -2799,8 +5072,46 @@ const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\x05leave\x18@ \x01(\v2!.wayfarer.dungeon.v1.LeaveRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\x05leave\x12G\n" +
 	"\apromote\x18A \x01(\v2#.wayfarer.dungeon.v1.PromoteRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\apromote\x12Q\n" +
 	"\vabandon_run\x18B \x01(\v2&.wayfarer.dungeon.v1.AbandonRunRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\n" +
-	"abandonRunB\x10\n" +
-	"\acommand\x12\x05\xbaH\x02\b\x01\"\xdc\x10\n" +
+	"abandonRun\x12N\n" +
+	"\n" +
+	"adjust_run\x18C \x01(\v2%.wayfarer.dungeon.v1.AdjustRunRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\tadjustRun\x12R\n" +
+	"\vstart_delve\x18P \x01(\v2'.wayfarer.dungeon.v1.CreateDelveRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\n" +
+	"startDelve\x12Z\n" +
+	"\x0erecord_members\x18Q \x01(\v2).wayfarer.dungeon.v1.RecordMembersRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\rrecordMembers\x12c\n" +
+	"\x11record_provisions\x18R \x01(\v2,.wayfarer.dungeon.v1.RecordProvisionsRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\x10recordProvisions\x12W\n" +
+	"\rrecord_lights\x18S \x01(\v2(.wayfarer.dungeon.v1.RecordLightsRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\frecordLights\x12Q\n" +
+	"\vbegin_delve\x18T \x01(\v2&.wayfarer.dungeon.v1.BeginDelveRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\n" +
+	"beginDelve\x12I\n" +
+	"\n" +
+	"delve_move\x18U \x01(\v2 .wayfarer.dungeon.v1.MoveRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\tdelveMove\x12J\n" +
+	"\binteract\x18V \x01(\v2$.wayfarer.dungeon.v1.InteractRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\binteract\x12Q\n" +
+	"\vhunker_down\x18W \x01(\v2&.wayfarer.dungeon.v1.HunkerDownRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\n" +
+	"hunkerDown\x12T\n" +
+	"\fleave_hunker\x18X \x01(\v2'.wayfarer.dungeon.v1.LeaveHunkerRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\vleaveHunker\x12>\n" +
+	"\x04wait\x18Y \x01(\v2 .wayfarer.dungeon.v1.WaitRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\x04wait\x12U\n" +
+	"\radd_real_time\x18Z \x01(\v2'.wayfarer.dungeon.v1.AddRealTimeRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\vaddRealTime\x12K\n" +
+	"\ttake_risk\x18[ \x01(\v2$.wayfarer.dungeon.v1.TakeRiskRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\btakeRisk\x12N\n" +
+	"\n" +
+	"short_rest\x18\\ \x01(\v2%.wayfarer.dungeon.v1.ShortRestRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\tshortRest\x12V\n" +
+	"\x0fdelve_long_rest\x18] \x01(\v2$.wayfarer.dungeon.v1.LongRestRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\rdelveLongRest\x12T\n" +
+	"\fstart_combat\x18^ \x01(\v2'.wayfarer.dungeon.v1.StartCombatRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\vstartCombat\x12T\n" +
+	"\ffight_rounds\x18_ \x01(\v2'.wayfarer.dungeon.v1.FightRoundsRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\vfightRounds\x12N\n" +
+	"\n" +
+	"end_combat\x18` \x01(\v2%.wayfarer.dungeon.v1.EndCombatRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\tendCombat\x12K\n" +
+	"\tadd_light\x18a \x01(\v2$.wayfarer.dungeon.v1.AddLightRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\baddLight\x12T\n" +
+	"\fswitch_light\x18b \x01(\v2'.wayfarer.dungeon.v1.SwitchLightRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\vswitchLight\x12T\n" +
+	"\frefuel_light\x18c \x01(\v2'.wayfarer.dungeon.v1.RefuelLightRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\vrefuelLight\x12N\n" +
+	"\n" +
+	"cast_spell\x18d \x01(\v2%.wayfarer.dungeon.v1.CastSpellRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\tcastSpell\x12K\n" +
+	"\tend_spell\x18e \x01(\v2$.wayfarer.dungeon.v1.EndSpellRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\bendSpell\x12Q\n" +
+	"\vleave_delve\x18f \x01(\v2&.wayfarer.dungeon.v1.LeaveDelveRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\n" +
+	"leaveDelve\x12W\n" +
+	"\rnarrate_event\x18g \x01(\v2(.wayfarer.dungeon.v1.NarrateEventRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\fnarrateEvent\x12N\n" +
+	"\n" +
+	"add_remark\x18h \x01(\v2%.wayfarer.dungeon.v1.AddRemarkRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\taddRemark\x12T\n" +
+	"\fraise_danger\x18i \x01(\v2'.wayfarer.dungeon.v1.RaiseDangerRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\vraiseDanger\x12T\n" +
+	"\fadjust_delve\x18j \x01(\v2'.wayfarer.dungeon.v1.AdjustDelveRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\vadjustDelveB\x10\n" +
+	"\acommand\x12\x05\xbaH\x02\b\x01\"\xca\"\n" +
 	"\x0fExecuteResponse\x120\n" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x12B\n" +
 	"\n" +
@@ -2831,7 +5142,9 @@ const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\ttake_turn\x18' \x01(\v2$.wayfarer.travel.v1.TakeTurnResponseH\x00R\btakeTurn\x12?\n" +
 	"\aretreat\x18( \x01(\v2#.wayfarer.travel.v1.RetreatResponseH\x00R\aretreat\x12I\n" +
 	"\vend_journey\x18) \x01(\v2&.wayfarer.travel.v1.EndJourneyResponseH\x00R\n" +
-	"endJourney\x12D\n" +
+	"endJourney\x12L\n" +
+	"\fjoin_journey\x18* \x01(\v2'.wayfarer.travel.v1.JoinJourneyResponseH\x00R\vjoinJourney\x12K\n" +
+	"\x0eadjust_journey\x18+ \x01(\v2\".wayfarer.travel.v1.AdjustResponseH\x00R\radjustJourney\x12D\n" +
 	"\tstart_run\x18< \x01(\v2%.wayfarer.dungeon.v1.StartRunResponseH\x00R\bstartRun\x127\n" +
 	"\x04draw\x18= \x01(\v2!.wayfarer.dungeon.v1.DrawResponseH\x00R\x04draw\x124\n" +
 	"\x03act\x18> \x01(\v2 .wayfarer.dungeon.v1.ActResponseH\x00R\x03act\x12C\n" +
@@ -2839,7 +5152,45 @@ const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\x05leave\x18@ \x01(\v2\".wayfarer.dungeon.v1.LeaveResponseH\x00R\x05leave\x12@\n" +
 	"\apromote\x18A \x01(\v2$.wayfarer.dungeon.v1.PromoteResponseH\x00R\apromote\x12J\n" +
 	"\vabandon_run\x18B \x01(\v2'.wayfarer.dungeon.v1.AbandonRunResponseH\x00R\n" +
-	"abandonRunB\b\n" +
+	"abandonRun\x12G\n" +
+	"\n" +
+	"adjust_run\x18C \x01(\v2&.wayfarer.dungeon.v1.AdjustRunResponseH\x00R\tadjustRun\x12K\n" +
+	"\vstart_delve\x18P \x01(\v2(.wayfarer.dungeon.v1.CreateDelveResponseH\x00R\n" +
+	"startDelve\x12S\n" +
+	"\x0erecord_members\x18Q \x01(\v2*.wayfarer.dungeon.v1.RecordMembersResponseH\x00R\rrecordMembers\x12\\\n" +
+	"\x11record_provisions\x18R \x01(\v2-.wayfarer.dungeon.v1.RecordProvisionsResponseH\x00R\x10recordProvisions\x12P\n" +
+	"\rrecord_lights\x18S \x01(\v2).wayfarer.dungeon.v1.RecordLightsResponseH\x00R\frecordLights\x12J\n" +
+	"\vbegin_delve\x18T \x01(\v2'.wayfarer.dungeon.v1.BeginDelveResponseH\x00R\n" +
+	"beginDelve\x12B\n" +
+	"\n" +
+	"delve_move\x18U \x01(\v2!.wayfarer.dungeon.v1.MoveResponseH\x00R\tdelveMove\x12C\n" +
+	"\binteract\x18V \x01(\v2%.wayfarer.dungeon.v1.InteractResponseH\x00R\binteract\x12J\n" +
+	"\vhunker_down\x18W \x01(\v2'.wayfarer.dungeon.v1.HunkerDownResponseH\x00R\n" +
+	"hunkerDown\x12M\n" +
+	"\fleave_hunker\x18X \x01(\v2(.wayfarer.dungeon.v1.LeaveHunkerResponseH\x00R\vleaveHunker\x127\n" +
+	"\x04wait\x18Y \x01(\v2!.wayfarer.dungeon.v1.WaitResponseH\x00R\x04wait\x12N\n" +
+	"\radd_real_time\x18Z \x01(\v2(.wayfarer.dungeon.v1.AddRealTimeResponseH\x00R\vaddRealTime\x12D\n" +
+	"\ttake_risk\x18[ \x01(\v2%.wayfarer.dungeon.v1.TakeRiskResponseH\x00R\btakeRisk\x12G\n" +
+	"\n" +
+	"short_rest\x18\\ \x01(\v2&.wayfarer.dungeon.v1.ShortRestResponseH\x00R\tshortRest\x12O\n" +
+	"\x0fdelve_long_rest\x18] \x01(\v2%.wayfarer.dungeon.v1.LongRestResponseH\x00R\rdelveLongRest\x12M\n" +
+	"\fstart_combat\x18^ \x01(\v2(.wayfarer.dungeon.v1.StartCombatResponseH\x00R\vstartCombat\x12M\n" +
+	"\ffight_rounds\x18_ \x01(\v2(.wayfarer.dungeon.v1.FightRoundsResponseH\x00R\vfightRounds\x12G\n" +
+	"\n" +
+	"end_combat\x18` \x01(\v2&.wayfarer.dungeon.v1.EndCombatResponseH\x00R\tendCombat\x12D\n" +
+	"\tadd_light\x18a \x01(\v2%.wayfarer.dungeon.v1.AddLightResponseH\x00R\baddLight\x12M\n" +
+	"\fswitch_light\x18b \x01(\v2(.wayfarer.dungeon.v1.SwitchLightResponseH\x00R\vswitchLight\x12M\n" +
+	"\frefuel_light\x18c \x01(\v2(.wayfarer.dungeon.v1.RefuelLightResponseH\x00R\vrefuelLight\x12G\n" +
+	"\n" +
+	"cast_spell\x18d \x01(\v2&.wayfarer.dungeon.v1.CastSpellResponseH\x00R\tcastSpell\x12D\n" +
+	"\tend_spell\x18e \x01(\v2%.wayfarer.dungeon.v1.EndSpellResponseH\x00R\bendSpell\x12J\n" +
+	"\vleave_delve\x18f \x01(\v2'.wayfarer.dungeon.v1.LeaveDelveResponseH\x00R\n" +
+	"leaveDelve\x12P\n" +
+	"\rnarrate_event\x18g \x01(\v2).wayfarer.dungeon.v1.NarrateEventResponseH\x00R\fnarrateEvent\x12G\n" +
+	"\n" +
+	"add_remark\x18h \x01(\v2&.wayfarer.dungeon.v1.AddRemarkResponseH\x00R\taddRemark\x12M\n" +
+	"\fraise_danger\x18i \x01(\v2(.wayfarer.dungeon.v1.RaiseDangerResponseH\x00R\vraiseDanger\x12M\n" +
+	"\fadjust_delve\x18j \x01(\v2(.wayfarer.dungeon.v1.AdjustDelveResponseH\x00R\vadjustDelveB\b\n" +
 	"\x06result\"\xbd\x02\n" +
 	"\x18AbandonExpeditionRequest\x12U\n" +
 	"\x04name\x18\x01 \x01(\tBA\xe0A\x02\xbaH;r927^campaigns/[a-z0-9-]{1,63}/expeditions/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
@@ -2852,7 +5203,38 @@ const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\n" +
 	"expedition\x18\x02 \x01(\v2\".wayfarer.expedition.v1.ExpeditionR\n" +
 	"expedition\x12?\n" +
-	"\x06events\x18\x03 \x03(\v2'.wayfarer.expedition.v1.ExpeditionEventR\x06events\"\x9f\x04\n" +
+	"\x06events\x18\x03 \x03(\v2'.wayfarer.expedition.v1.ExpeditionEventR\x06events\"\xa4\x01\n" +
+	"\x12OpenSessionRequest\x12U\n" +
+	"\x04name\x18\x01 \x01(\tBA\xe0A\x02\xbaH;r927^campaigns/[a-z0-9-]{1,63}/expeditions/[a-z0-9-]{1,63}$R\x04name\x127\n" +
+	"\n" +
+	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xcc\x01\n" +
+	"\x13OpenSessionResponse\x120\n" +
+	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x12B\n" +
+	"\n" +
+	"expedition\x18\x02 \x01(\v2\".wayfarer.expedition.v1.ExpeditionR\n" +
+	"expedition\x12?\n" +
+	"\x06events\x18\x03 \x03(\v2'.wayfarer.expedition.v1.ExpeditionEventR\x06events\"\xa5\x01\n" +
+	"\x13CloseSessionRequest\x12U\n" +
+	"\x04name\x18\x01 \x01(\tBA\xe0A\x02\xbaH;r927^campaigns/[a-z0-9-]{1,63}/expeditions/[a-z0-9-]{1,63}$R\x04name\x127\n" +
+	"\n" +
+	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xcd\x01\n" +
+	"\x14CloseSessionResponse\x120\n" +
+	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x12B\n" +
+	"\n" +
+	"expedition\x18\x02 \x01(\v2\".wayfarer.expedition.v1.ExpeditionR\n" +
+	"expedition\x12?\n" +
+	"\x06events\x18\x03 \x03(\v2'.wayfarer.expedition.v1.ExpeditionEventR\x06events\"\xe9\x01\n" +
+	"\x11SetAbsenceRequest\x12U\n" +
+	"\x04name\x18\x01 \x01(\tBA\xe0A\x02\xbaH;r927^campaigns/[a-z0-9-]{1,63}/expeditions/[a-z0-9-]{1,63}$R\x04name\x12D\n" +
+	"\aabsence\x18\x02 \x01(\v2\x1f.wayfarer.expedition.v1.AbsenceB\t\xe0A\x02\xbaH\x03\xc8\x01\x01R\aabsence\x127\n" +
+	"\n" +
+	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xcb\x01\n" +
+	"\x12SetAbsenceResponse\x120\n" +
+	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x12B\n" +
+	"\n" +
+	"expedition\x18\x02 \x01(\v2\".wayfarer.expedition.v1.ExpeditionR\n" +
+	"expedition\x12?\n" +
+	"\x06events\x18\x03 \x03(\v2'.wayfarer.expedition.v1.ExpeditionEventR\x06events\"\xae\b\n" +
 	"\x0fExpeditionEvent\x12E\n" +
 	"\acreated\x18\x01 \x01(\v2).wayfarer.expedition.v1.ExpeditionCreatedH\x00R\acreated\x12N\n" +
 	"\x0estart_intended\x18\x02 \x01(\v2%.wayfarer.expedition.v1.StartIntendedH\x00R\rstartIntended\x12K\n" +
@@ -2860,51 +5242,92 @@ const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\x06logged\x18\x04 \x01(\v2$.wayfarer.expedition.v1.RecordLoggedH\x00R\x06logged\x12E\n" +
 	"\bexecuted\x18\x05 \x01(\v2'.wayfarer.expedition.v1.CommandExecutedH\x00R\bexecuted\x12K\n" +
 	"\rphase_changed\x18\x06 \x01(\v2$.wayfarer.expedition.v1.PhaseChangedH\x00R\fphaseChanged\x12K\n" +
-	"\tconcluded\x18\a \x01(\v2+.wayfarer.expedition.v1.ExpeditionConcludedH\x00R\tconcludedB\a\n" +
-	"\x05event\"]\n" +
+	"\tconcluded\x18\a \x01(\v2+.wayfarer.expedition.v1.ExpeditionConcludedH\x00R\tconcluded\x12N\n" +
+	"\x0esession_opened\x18\b \x01(\v2%.wayfarer.expedition.v1.SessionOpenedH\x00R\rsessionOpened\x12N\n" +
+	"\x0esession_closed\x18\t \x01(\v2%.wayfarer.expedition.v1.SessionClosedH\x00R\rsessionClosed\x12N\n" +
+	"\x0eclock_intended\x18\n" +
+	" \x01(\v2%.wayfarer.expedition.v1.ClockIntendedH\x00R\rclockIntended\x12N\n" +
+	"\x0eclock_advanced\x18\v \x01(\v2%.wayfarer.expedition.v1.ClockAdvancedH\x00R\rclockAdvanced\x12E\n" +
+	"\vabsence_set\x18\f \x01(\v2\".wayfarer.expedition.v1.AbsenceSetH\x00R\n" +
+	"absenceSet\x12H\n" +
+	"\fturn_changed\x18\r \x01(\v2#.wayfarer.expedition.v1.TurnChangedH\x00R\vturnChanged\x12<\n" +
+	"\bstood_in\x18\x0e \x01(\v2\x1f.wayfarer.expedition.v1.StoodInH\x00R\astoodInB\a\n" +
+	"\x05event\"\x98\x01\n" +
 	"\x11ExpeditionCreated\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12\x18\n" +
 	"\acompany\x18\x02 \x01(\tR\acompany\x12\x18\n" +
-	"\acreator\x18\x03 \x01(\tR\acreator\"\xc5\x01\n" +
+	"\acreator\x18\x03 \x01(\tR\acreator\x129\n" +
+	"\aabsence\x18\x04 \x01(\v2\x1f.wayfarer.expedition.v1.AbsenceR\aabsence\"\xc5\x01\n" +
 	"\rStartIntended\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12!\n" +
 	"\frequest_hash\x18\x02 \x01(\tR\vrequestHash\x12\x14\n" +
 	"\x05actor\x18\x03 \x01(\tR\x05actor\x12D\n" +
 	"\acommand\x18\x04 \x01(\v2$.wayfarer.expedition.v1.StartCommandB\x04\xe8\xab\x19\x01R\acommand\x12\x16\n" +
-	"\x06itself\x18\x05 \x01(\bR\x06itself\"\xbe\x01\n" +
+	"\x06itself\x18\x05 \x01(\bR\x06itself\"\x92\x02\n" +
 	"\fStartCommand\x12V\n" +
 	"\rstart_journey\x18\x01 \x01(\v2'.wayfarer.travel.v1.StartJourneyRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\fstartJourney\x12K\n" +
-	"\tstart_run\x18\x02 \x01(\v2$.wayfarer.dungeon.v1.StartRunRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\bstartRunB\t\n" +
+	"\tstart_run\x18\x02 \x01(\v2$.wayfarer.dungeon.v1.StartRunRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\bstartRun\x12R\n" +
+	"\vstart_delve\x18\x03 \x01(\v2'.wayfarer.dungeon.v1.CreateDelveRequestB\x06\xbaH\x03\xd8\x01\x03H\x00R\n" +
+	"startDelveB\t\n" +
 	"\acommand\"Y\n" +
 	"\fStartRefused\x12\x1d\n" +
 	"\n" +
 	"request_id\x18\x01 \x01(\tR\trequestId\x12\x12\n" +
 	"\x04code\x18\x02 \x01(\x05R\x04code\x12\x16\n" +
-	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xe5\x01\n" +
+	"\x06reason\x18\x03 \x01(\tR\x06reason\"\xa9\x02\n" +
 	"\fRecordLogged\x12\x1c\n" +
 	"\taggregate\x18\x01 \x01(\tR\taggregate\x120\n" +
 	"\x06record\x18\x02 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x12G\n" +
 	"\x0ejourney_events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\rjourneyEvents\x12<\n" +
 	"\n" +
-	"run_events\x18\x04 \x03(\v2\x1d.wayfarer.dungeon.v1.RunEventR\trunEvents\"[\n" +
+	"run_events\x18\x04 \x03(\v2\x1d.wayfarer.dungeon.v1.RunEventR\trunEvents\x12B\n" +
+	"\fdelve_events\x18\x05 \x03(\v2\x1f.wayfarer.dungeon.v1.DelveEventR\vdelveEvents\"[\n" +
 	"\x0fCommandExecuted\x12\x18\n" +
 	"\acommand\x18\x01 \x01(\tR\acommand\x12\x1c\n" +
 	"\taggregate\x18\x02 \x01(\tR\taggregate\x12\x10\n" +
-	"\x03seq\x18\x03 \x01(\x05R\x03seq\"|\n" +
+	"\x03seq\x18\x03 \x01(\x05R\x03seq\"\x92\x01\n" +
 	"\fPhaseChanged\x12>\n" +
 	"\x05phase\x18\x01 \x01(\x0e2(.wayfarer.expedition.v1.Expedition.PhaseR\x05phase\x12\x10\n" +
 	"\x03run\x18\x02 \x01(\tR\x03run\x12\x1a\n" +
-	"\bsettling\x18\x03 \x03(\tR\bsettling\"3\n" +
+	"\bsettling\x18\x03 \x03(\tR\bsettling\x12\x14\n" +
+	"\x05delve\x18\x04 \x01(\tR\x05delve\"3\n" +
 	"\x13ExpeditionConcluded\x12\x1c\n" +
-	"\tabandoned\x18\x01 \x01(\bR\tabandoned2\xfd\a\n" +
+	"\tabandoned\x18\x01 \x01(\bR\tabandoned\"W\n" +
+	"\rSessionOpened\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x05R\x06number\x12.\n" +
+	"\x04time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\x04time\"'\n" +
+	"\rSessionClosed\x12\x16\n" +
+	"\x06number\x18\x01 \x01(\x05R\x06number\"Y\n" +
+	"\rClockIntended\x12\x18\n" +
+	"\asession\x18\x01 \x01(\x05R\asession\x12\x18\n" +
+	"\aminutes\x18\x02 \x01(\x05R\aminutes\x12\x14\n" +
+	"\x05delve\x18\x03 \x01(\tR\x05delve\"]\n" +
+	"\rClockAdvanced\x12\x18\n" +
+	"\asession\x18\x01 \x01(\x05R\asession\x12\x18\n" +
+	"\aminutes\x18\x02 \x01(\x05R\aminutes\x12\x18\n" +
+	"\acounted\x18\x03 \x01(\x05R\acounted\"G\n" +
+	"\n" +
+	"AbsenceSet\x129\n" +
+	"\aabsence\x18\x01 \x01(\v2\x1f.wayfarer.expedition.v1.AbsenceR\aabsence\"M\n" +
+	"\vTurnChanged\x125\n" +
+	"\x04turn\x18\x01 \x01(\v2\x1c.wayfarer.expedition.v1.TurnH\x00R\x04turn\x88\x01\x01B\a\n" +
+	"\x05_turn\"U\n" +
+	"\aStoodIn\x12\x1c\n" +
+	"\tcharacter\x18\x01 \x01(\tR\tcharacter\x12\x12\n" +
+	"\x04step\x18\x02 \x01(\tR\x04step\x12\x18\n" +
+	"\arefused\x18\x03 \x01(\tR\arefused2\xef\v\n" +
 	"\x11ExpeditionService\x12\xa6\x01\n" +
 	"\x10CreateExpedition\x12/.wayfarer.expedition.v1.CreateExpeditionRequest\x1a0.wayfarer.expedition.v1.CreateExpeditionResponse\"/\x82\xd3\xe4\x93\x02):\x01*\"$/v1/{parent=campaigns/*}/expeditions\x12\xa6\x01\n" +
 	"\rGetExpedition\x12,.wayfarer.expedition.v1.GetExpeditionRequest\x1a-.wayfarer.expedition.v1.GetExpeditionResponse\"8\x82\xd3\xe4\x93\x022b\n" +
 	"expedition\x12$/v1/{name=campaigns/*/expeditions/*}\x12\xa0\x01\n" +
 	"\x0fListExpeditions\x12..wayfarer.expedition.v1.ListExpeditionsRequest\x1a/.wayfarer.expedition.v1.ListExpeditionsResponse\",\x82\xd3\xe4\x93\x02&\x12$/v1/{parent=campaigns/*}/expeditions\x12\xa8\x01\n" +
 	"\x0fWatchExpedition\x12..wayfarer.expedition.v1.WatchExpeditionRequest\x1a/.wayfarer.expedition.v1.WatchExpeditionResponse\"2\x82\xd3\xe4\x93\x02,\x12*/v1/{name=campaigns/*/expeditions/*}:watch0\x01\x12\x93\x01\n" +
-	"\aExecute\x12&.wayfarer.expedition.v1.ExecuteRequest\x1a'.wayfarer.expedition.v1.ExecuteResponse\"7\x82\xd3\xe4\x93\x021:\x01*\",/v1/{name=campaigns/*/expeditions/*}:execute\x12\xb1\x01\n" +
+	"\aExecute\x12&.wayfarer.expedition.v1.ExecuteRequest\x1a'.wayfarer.expedition.v1.ExecuteResponse\"7\x82\xd3\xe4\x93\x021:\x01*\",/v1/{name=campaigns/*/expeditions/*}:execute\x12\xa3\x01\n" +
+	"\vOpenSession\x12*.wayfarer.expedition.v1.OpenSessionRequest\x1a+.wayfarer.expedition.v1.OpenSessionResponse\";\x82\xd3\xe4\x93\x025:\x01*\"0/v1/{name=campaigns/*/expeditions/*}:openSession\x12\xa7\x01\n" +
+	"\fCloseSession\x12+.wayfarer.expedition.v1.CloseSessionRequest\x1a,.wayfarer.expedition.v1.CloseSessionResponse\"<\x82\xd3\xe4\x93\x026:\x01*\"1/v1/{name=campaigns/*/expeditions/*}:closeSession\x12\x9f\x01\n" +
+	"\n" +
+	"SetAbsence\x12).wayfarer.expedition.v1.SetAbsenceRequest\x1a*.wayfarer.expedition.v1.SetAbsenceResponse\":\x82\xd3\xe4\x93\x024:\x01*\"//v1/{name=campaigns/*/expeditions/*}:setAbsence\x12\xb1\x01\n" +
 	"\x11AbandonExpedition\x120.wayfarer.expedition.v1.AbandonExpeditionRequest\x1a1.wayfarer.expedition.v1.AbandonExpeditionResponse\"7\x82\xd3\xe4\x93\x021:\x01*\",/v1/{name=campaigns/*/expeditions/*}:abandonBLZJgithub.com/wayfarer-rpg/wayfarer/proto/wayfarer/expedition/v1;expeditionv1b\x06proto3"
 
 var (
@@ -2919,200 +5342,376 @@ func file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP() []byte {
 	return file_wayfarer_expedition_v1_expedition_proto_rawDescData
 }
 
-var file_wayfarer_expedition_v1_expedition_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
-var file_wayfarer_expedition_v1_expedition_proto_msgTypes = make([]protoimpl.MessageInfo, 22)
+var file_wayfarer_expedition_v1_expedition_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_wayfarer_expedition_v1_expedition_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
 var file_wayfarer_expedition_v1_expedition_proto_goTypes = []any{
-	(Expedition_Phase)(0),              // 0: wayfarer.expedition.v1.Expedition.Phase
-	(*Expedition)(nil),                 // 1: wayfarer.expedition.v1.Expedition
-	(*CreateExpeditionRequest)(nil),    // 2: wayfarer.expedition.v1.CreateExpeditionRequest
-	(*CreateExpeditionResponse)(nil),   // 3: wayfarer.expedition.v1.CreateExpeditionResponse
-	(*GetExpeditionRequest)(nil),       // 4: wayfarer.expedition.v1.GetExpeditionRequest
-	(*GetExpeditionResponse)(nil),      // 5: wayfarer.expedition.v1.GetExpeditionResponse
-	(*ListExpeditionsRequest)(nil),     // 6: wayfarer.expedition.v1.ListExpeditionsRequest
-	(*ListExpeditionsResponse)(nil),    // 7: wayfarer.expedition.v1.ListExpeditionsResponse
-	(*WatchExpeditionRequest)(nil),     // 8: wayfarer.expedition.v1.WatchExpeditionRequest
-	(*WatchExpeditionResponse)(nil),    // 9: wayfarer.expedition.v1.WatchExpeditionResponse
-	(*ExecuteRequest)(nil),             // 10: wayfarer.expedition.v1.ExecuteRequest
-	(*ExecuteResponse)(nil),            // 11: wayfarer.expedition.v1.ExecuteResponse
-	(*AbandonExpeditionRequest)(nil),   // 12: wayfarer.expedition.v1.AbandonExpeditionRequest
-	(*AbandonExpeditionResponse)(nil),  // 13: wayfarer.expedition.v1.AbandonExpeditionResponse
-	(*ExpeditionEvent)(nil),            // 14: wayfarer.expedition.v1.ExpeditionEvent
-	(*ExpeditionCreated)(nil),          // 15: wayfarer.expedition.v1.ExpeditionCreated
-	(*StartIntended)(nil),              // 16: wayfarer.expedition.v1.StartIntended
-	(*StartCommand)(nil),               // 17: wayfarer.expedition.v1.StartCommand
-	(*StartRefused)(nil),               // 18: wayfarer.expedition.v1.StartRefused
-	(*RecordLogged)(nil),               // 19: wayfarer.expedition.v1.RecordLogged
-	(*CommandExecuted)(nil),            // 20: wayfarer.expedition.v1.CommandExecuted
-	(*PhaseChanged)(nil),               // 21: wayfarer.expedition.v1.PhaseChanged
-	(*ExpeditionConcluded)(nil),        // 22: wayfarer.expedition.v1.ExpeditionConcluded
-	(*timestamppb.Timestamp)(nil),      // 23: google.protobuf.Timestamp
-	(*v1.Record)(nil),                  // 24: wayfarer.type.v1.Record
-	(*v11.StartJourneyRequest)(nil),    // 25: wayfarer.travel.v1.StartJourneyRequest
-	(*v11.MoveRequest)(nil),            // 26: wayfarer.travel.v1.MoveRequest
-	(*v11.SearchRequest)(nil),          // 27: wayfarer.travel.v1.SearchRequest
-	(*v11.ForageRequest)(nil),          // 28: wayfarer.travel.v1.ForageRequest
-	(*v11.PrepareRemainsRequest)(nil),  // 29: wayfarer.travel.v1.PrepareRemainsRequest
-	(*v11.EnterLocationRequest)(nil),   // 30: wayfarer.travel.v1.EnterLocationRequest
-	(*v11.LeaveLocationRequest)(nil),   // 31: wayfarer.travel.v1.LeaveLocationRequest
-	(*v11.BuyFoodRequest)(nil),         // 32: wayfarer.travel.v1.BuyFoodRequest
-	(*v11.BuyGearRequest)(nil),         // 33: wayfarer.travel.v1.BuyGearRequest
-	(*v11.AddMemberRequest)(nil),       // 34: wayfarer.travel.v1.AddMemberRequest
-	(*v11.RemoveMemberRequest)(nil),    // 35: wayfarer.travel.v1.RemoveMemberRequest
-	(*v11.SellRemainsRequest)(nil),     // 36: wayfarer.travel.v1.SellRemainsRequest
-	(*v11.FreeFoodSlotsRequest)(nil),   // 37: wayfarer.travel.v1.FreeFoodSlotsRequest
-	(*v11.DistributeRequest)(nil),      // 38: wayfarer.travel.v1.DistributeRequest
-	(*v11.LootRequest)(nil),            // 39: wayfarer.travel.v1.LootRequest
-	(*v11.HarmRequest)(nil),            // 40: wayfarer.travel.v1.HarmRequest
-	(*v11.RestRequest)(nil),            // 41: wayfarer.travel.v1.RestRequest
-	(*v11.LongRestRequest)(nil),        // 42: wayfarer.travel.v1.LongRestRequest
-	(*v11.LightRequest)(nil),           // 43: wayfarer.travel.v1.LightRequest
-	(*v11.TakeTurnRequest)(nil),        // 44: wayfarer.travel.v1.TakeTurnRequest
-	(*v11.RetreatRequest)(nil),         // 45: wayfarer.travel.v1.RetreatRequest
-	(*v11.EndJourneyRequest)(nil),      // 46: wayfarer.travel.v1.EndJourneyRequest
-	(*v12.StartRunRequest)(nil),        // 47: wayfarer.dungeon.v1.StartRunRequest
-	(*v12.DrawRequest)(nil),            // 48: wayfarer.dungeon.v1.DrawRequest
-	(*v12.ActRequest)(nil),             // 49: wayfarer.dungeon.v1.ActRequest
-	(*v12.CompleteRequest)(nil),        // 50: wayfarer.dungeon.v1.CompleteRequest
-	(*v12.LeaveRequest)(nil),           // 51: wayfarer.dungeon.v1.LeaveRequest
-	(*v12.PromoteRequest)(nil),         // 52: wayfarer.dungeon.v1.PromoteRequest
-	(*v12.AbandonRunRequest)(nil),      // 53: wayfarer.dungeon.v1.AbandonRunRequest
-	(*v11.StartJourneyResponse)(nil),   // 54: wayfarer.travel.v1.StartJourneyResponse
-	(*v11.MoveResponse)(nil),           // 55: wayfarer.travel.v1.MoveResponse
-	(*v11.SearchResponse)(nil),         // 56: wayfarer.travel.v1.SearchResponse
-	(*v11.ForageResponse)(nil),         // 57: wayfarer.travel.v1.ForageResponse
-	(*v11.PrepareRemainsResponse)(nil), // 58: wayfarer.travel.v1.PrepareRemainsResponse
-	(*v11.EnterLocationResponse)(nil),  // 59: wayfarer.travel.v1.EnterLocationResponse
-	(*v11.LeaveLocationResponse)(nil),  // 60: wayfarer.travel.v1.LeaveLocationResponse
-	(*v11.BuyFoodResponse)(nil),        // 61: wayfarer.travel.v1.BuyFoodResponse
-	(*v11.BuyGearResponse)(nil),        // 62: wayfarer.travel.v1.BuyGearResponse
-	(*v11.AddMemberResponse)(nil),      // 63: wayfarer.travel.v1.AddMemberResponse
-	(*v11.RemoveMemberResponse)(nil),   // 64: wayfarer.travel.v1.RemoveMemberResponse
-	(*v11.SellRemainsResponse)(nil),    // 65: wayfarer.travel.v1.SellRemainsResponse
-	(*v11.FreeFoodSlotsResponse)(nil),  // 66: wayfarer.travel.v1.FreeFoodSlotsResponse
-	(*v11.DistributeResponse)(nil),     // 67: wayfarer.travel.v1.DistributeResponse
-	(*v11.LootResponse)(nil),           // 68: wayfarer.travel.v1.LootResponse
-	(*v11.HarmResponse)(nil),           // 69: wayfarer.travel.v1.HarmResponse
-	(*v11.RestResponse)(nil),           // 70: wayfarer.travel.v1.RestResponse
-	(*v11.LongRestResponse)(nil),       // 71: wayfarer.travel.v1.LongRestResponse
-	(*v11.LightResponse)(nil),          // 72: wayfarer.travel.v1.LightResponse
-	(*v11.TakeTurnResponse)(nil),       // 73: wayfarer.travel.v1.TakeTurnResponse
-	(*v11.RetreatResponse)(nil),        // 74: wayfarer.travel.v1.RetreatResponse
-	(*v11.EndJourneyResponse)(nil),     // 75: wayfarer.travel.v1.EndJourneyResponse
-	(*v12.StartRunResponse)(nil),       // 76: wayfarer.dungeon.v1.StartRunResponse
-	(*v12.DrawResponse)(nil),           // 77: wayfarer.dungeon.v1.DrawResponse
-	(*v12.ActResponse)(nil),            // 78: wayfarer.dungeon.v1.ActResponse
-	(*v12.CompleteResponse)(nil),       // 79: wayfarer.dungeon.v1.CompleteResponse
-	(*v12.LeaveResponse)(nil),          // 80: wayfarer.dungeon.v1.LeaveResponse
-	(*v12.PromoteResponse)(nil),        // 81: wayfarer.dungeon.v1.PromoteResponse
-	(*v12.AbandonRunResponse)(nil),     // 82: wayfarer.dungeon.v1.AbandonRunResponse
-	(*v11.JourneyEvent)(nil),           // 83: wayfarer.travel.v1.JourneyEvent
-	(*v12.RunEvent)(nil),               // 84: wayfarer.dungeon.v1.RunEvent
+	(Expedition_Phase)(0),                // 0: wayfarer.expedition.v1.Expedition.Phase
+	(Absence_Policy)(0),                  // 1: wayfarer.expedition.v1.Absence.Policy
+	(*Expedition)(nil),                   // 2: wayfarer.expedition.v1.Expedition
+	(*Session)(nil),                      // 3: wayfarer.expedition.v1.Session
+	(*Absence)(nil),                      // 4: wayfarer.expedition.v1.Absence
+	(*Turn)(nil),                         // 5: wayfarer.expedition.v1.Turn
+	(*CreateExpeditionRequest)(nil),      // 6: wayfarer.expedition.v1.CreateExpeditionRequest
+	(*CreateExpeditionResponse)(nil),     // 7: wayfarer.expedition.v1.CreateExpeditionResponse
+	(*GetExpeditionRequest)(nil),         // 8: wayfarer.expedition.v1.GetExpeditionRequest
+	(*GetExpeditionResponse)(nil),        // 9: wayfarer.expedition.v1.GetExpeditionResponse
+	(*ListExpeditionsRequest)(nil),       // 10: wayfarer.expedition.v1.ListExpeditionsRequest
+	(*ListExpeditionsResponse)(nil),      // 11: wayfarer.expedition.v1.ListExpeditionsResponse
+	(*WatchExpeditionRequest)(nil),       // 12: wayfarer.expedition.v1.WatchExpeditionRequest
+	(*WatchExpeditionResponse)(nil),      // 13: wayfarer.expedition.v1.WatchExpeditionResponse
+	(*ExecuteRequest)(nil),               // 14: wayfarer.expedition.v1.ExecuteRequest
+	(*ExecuteResponse)(nil),              // 15: wayfarer.expedition.v1.ExecuteResponse
+	(*AbandonExpeditionRequest)(nil),     // 16: wayfarer.expedition.v1.AbandonExpeditionRequest
+	(*AbandonExpeditionResponse)(nil),    // 17: wayfarer.expedition.v1.AbandonExpeditionResponse
+	(*OpenSessionRequest)(nil),           // 18: wayfarer.expedition.v1.OpenSessionRequest
+	(*OpenSessionResponse)(nil),          // 19: wayfarer.expedition.v1.OpenSessionResponse
+	(*CloseSessionRequest)(nil),          // 20: wayfarer.expedition.v1.CloseSessionRequest
+	(*CloseSessionResponse)(nil),         // 21: wayfarer.expedition.v1.CloseSessionResponse
+	(*SetAbsenceRequest)(nil),            // 22: wayfarer.expedition.v1.SetAbsenceRequest
+	(*SetAbsenceResponse)(nil),           // 23: wayfarer.expedition.v1.SetAbsenceResponse
+	(*ExpeditionEvent)(nil),              // 24: wayfarer.expedition.v1.ExpeditionEvent
+	(*ExpeditionCreated)(nil),            // 25: wayfarer.expedition.v1.ExpeditionCreated
+	(*StartIntended)(nil),                // 26: wayfarer.expedition.v1.StartIntended
+	(*StartCommand)(nil),                 // 27: wayfarer.expedition.v1.StartCommand
+	(*StartRefused)(nil),                 // 28: wayfarer.expedition.v1.StartRefused
+	(*RecordLogged)(nil),                 // 29: wayfarer.expedition.v1.RecordLogged
+	(*CommandExecuted)(nil),              // 30: wayfarer.expedition.v1.CommandExecuted
+	(*PhaseChanged)(nil),                 // 31: wayfarer.expedition.v1.PhaseChanged
+	(*ExpeditionConcluded)(nil),          // 32: wayfarer.expedition.v1.ExpeditionConcluded
+	(*SessionOpened)(nil),                // 33: wayfarer.expedition.v1.SessionOpened
+	(*SessionClosed)(nil),                // 34: wayfarer.expedition.v1.SessionClosed
+	(*ClockIntended)(nil),                // 35: wayfarer.expedition.v1.ClockIntended
+	(*ClockAdvanced)(nil),                // 36: wayfarer.expedition.v1.ClockAdvanced
+	(*AbsenceSet)(nil),                   // 37: wayfarer.expedition.v1.AbsenceSet
+	(*TurnChanged)(nil),                  // 38: wayfarer.expedition.v1.TurnChanged
+	(*StoodIn)(nil),                      // 39: wayfarer.expedition.v1.StoodIn
+	(*timestamppb.Timestamp)(nil),        // 40: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),          // 41: google.protobuf.Duration
+	(*v1.Record)(nil),                    // 42: wayfarer.type.v1.Record
+	(*v11.StartJourneyRequest)(nil),      // 43: wayfarer.travel.v1.StartJourneyRequest
+	(*v11.MoveRequest)(nil),              // 44: wayfarer.travel.v1.MoveRequest
+	(*v11.SearchRequest)(nil),            // 45: wayfarer.travel.v1.SearchRequest
+	(*v11.ForageRequest)(nil),            // 46: wayfarer.travel.v1.ForageRequest
+	(*v11.PrepareRemainsRequest)(nil),    // 47: wayfarer.travel.v1.PrepareRemainsRequest
+	(*v11.EnterLocationRequest)(nil),     // 48: wayfarer.travel.v1.EnterLocationRequest
+	(*v11.LeaveLocationRequest)(nil),     // 49: wayfarer.travel.v1.LeaveLocationRequest
+	(*v11.BuyFoodRequest)(nil),           // 50: wayfarer.travel.v1.BuyFoodRequest
+	(*v11.BuyGearRequest)(nil),           // 51: wayfarer.travel.v1.BuyGearRequest
+	(*v11.AddMemberRequest)(nil),         // 52: wayfarer.travel.v1.AddMemberRequest
+	(*v11.RemoveMemberRequest)(nil),      // 53: wayfarer.travel.v1.RemoveMemberRequest
+	(*v11.SellRemainsRequest)(nil),       // 54: wayfarer.travel.v1.SellRemainsRequest
+	(*v11.FreeFoodSlotsRequest)(nil),     // 55: wayfarer.travel.v1.FreeFoodSlotsRequest
+	(*v11.DistributeRequest)(nil),        // 56: wayfarer.travel.v1.DistributeRequest
+	(*v11.LootRequest)(nil),              // 57: wayfarer.travel.v1.LootRequest
+	(*v11.HarmRequest)(nil),              // 58: wayfarer.travel.v1.HarmRequest
+	(*v11.RestRequest)(nil),              // 59: wayfarer.travel.v1.RestRequest
+	(*v11.LongRestRequest)(nil),          // 60: wayfarer.travel.v1.LongRestRequest
+	(*v11.LightRequest)(nil),             // 61: wayfarer.travel.v1.LightRequest
+	(*v11.TakeTurnRequest)(nil),          // 62: wayfarer.travel.v1.TakeTurnRequest
+	(*v11.RetreatRequest)(nil),           // 63: wayfarer.travel.v1.RetreatRequest
+	(*v11.EndJourneyRequest)(nil),        // 64: wayfarer.travel.v1.EndJourneyRequest
+	(*v11.JoinJourneyRequest)(nil),       // 65: wayfarer.travel.v1.JoinJourneyRequest
+	(*v11.AdjustRequest)(nil),            // 66: wayfarer.travel.v1.AdjustRequest
+	(*v12.StartRunRequest)(nil),          // 67: wayfarer.dungeon.v1.StartRunRequest
+	(*v12.DrawRequest)(nil),              // 68: wayfarer.dungeon.v1.DrawRequest
+	(*v12.ActRequest)(nil),               // 69: wayfarer.dungeon.v1.ActRequest
+	(*v12.CompleteRequest)(nil),          // 70: wayfarer.dungeon.v1.CompleteRequest
+	(*v12.LeaveRequest)(nil),             // 71: wayfarer.dungeon.v1.LeaveRequest
+	(*v12.PromoteRequest)(nil),           // 72: wayfarer.dungeon.v1.PromoteRequest
+	(*v12.AbandonRunRequest)(nil),        // 73: wayfarer.dungeon.v1.AbandonRunRequest
+	(*v12.AdjustRunRequest)(nil),         // 74: wayfarer.dungeon.v1.AdjustRunRequest
+	(*v12.CreateDelveRequest)(nil),       // 75: wayfarer.dungeon.v1.CreateDelveRequest
+	(*v12.RecordMembersRequest)(nil),     // 76: wayfarer.dungeon.v1.RecordMembersRequest
+	(*v12.RecordProvisionsRequest)(nil),  // 77: wayfarer.dungeon.v1.RecordProvisionsRequest
+	(*v12.RecordLightsRequest)(nil),      // 78: wayfarer.dungeon.v1.RecordLightsRequest
+	(*v12.BeginDelveRequest)(nil),        // 79: wayfarer.dungeon.v1.BeginDelveRequest
+	(*v12.MoveRequest)(nil),              // 80: wayfarer.dungeon.v1.MoveRequest
+	(*v12.InteractRequest)(nil),          // 81: wayfarer.dungeon.v1.InteractRequest
+	(*v12.HunkerDownRequest)(nil),        // 82: wayfarer.dungeon.v1.HunkerDownRequest
+	(*v12.LeaveHunkerRequest)(nil),       // 83: wayfarer.dungeon.v1.LeaveHunkerRequest
+	(*v12.WaitRequest)(nil),              // 84: wayfarer.dungeon.v1.WaitRequest
+	(*v12.AddRealTimeRequest)(nil),       // 85: wayfarer.dungeon.v1.AddRealTimeRequest
+	(*v12.TakeRiskRequest)(nil),          // 86: wayfarer.dungeon.v1.TakeRiskRequest
+	(*v12.ShortRestRequest)(nil),         // 87: wayfarer.dungeon.v1.ShortRestRequest
+	(*v12.LongRestRequest)(nil),          // 88: wayfarer.dungeon.v1.LongRestRequest
+	(*v12.StartCombatRequest)(nil),       // 89: wayfarer.dungeon.v1.StartCombatRequest
+	(*v12.FightRoundsRequest)(nil),       // 90: wayfarer.dungeon.v1.FightRoundsRequest
+	(*v12.EndCombatRequest)(nil),         // 91: wayfarer.dungeon.v1.EndCombatRequest
+	(*v12.AddLightRequest)(nil),          // 92: wayfarer.dungeon.v1.AddLightRequest
+	(*v12.SwitchLightRequest)(nil),       // 93: wayfarer.dungeon.v1.SwitchLightRequest
+	(*v12.RefuelLightRequest)(nil),       // 94: wayfarer.dungeon.v1.RefuelLightRequest
+	(*v12.CastSpellRequest)(nil),         // 95: wayfarer.dungeon.v1.CastSpellRequest
+	(*v12.EndSpellRequest)(nil),          // 96: wayfarer.dungeon.v1.EndSpellRequest
+	(*v12.LeaveDelveRequest)(nil),        // 97: wayfarer.dungeon.v1.LeaveDelveRequest
+	(*v12.NarrateEventRequest)(nil),      // 98: wayfarer.dungeon.v1.NarrateEventRequest
+	(*v12.AddRemarkRequest)(nil),         // 99: wayfarer.dungeon.v1.AddRemarkRequest
+	(*v12.RaiseDangerRequest)(nil),       // 100: wayfarer.dungeon.v1.RaiseDangerRequest
+	(*v12.AdjustDelveRequest)(nil),       // 101: wayfarer.dungeon.v1.AdjustDelveRequest
+	(*v11.StartJourneyResponse)(nil),     // 102: wayfarer.travel.v1.StartJourneyResponse
+	(*v11.MoveResponse)(nil),             // 103: wayfarer.travel.v1.MoveResponse
+	(*v11.SearchResponse)(nil),           // 104: wayfarer.travel.v1.SearchResponse
+	(*v11.ForageResponse)(nil),           // 105: wayfarer.travel.v1.ForageResponse
+	(*v11.PrepareRemainsResponse)(nil),   // 106: wayfarer.travel.v1.PrepareRemainsResponse
+	(*v11.EnterLocationResponse)(nil),    // 107: wayfarer.travel.v1.EnterLocationResponse
+	(*v11.LeaveLocationResponse)(nil),    // 108: wayfarer.travel.v1.LeaveLocationResponse
+	(*v11.BuyFoodResponse)(nil),          // 109: wayfarer.travel.v1.BuyFoodResponse
+	(*v11.BuyGearResponse)(nil),          // 110: wayfarer.travel.v1.BuyGearResponse
+	(*v11.AddMemberResponse)(nil),        // 111: wayfarer.travel.v1.AddMemberResponse
+	(*v11.RemoveMemberResponse)(nil),     // 112: wayfarer.travel.v1.RemoveMemberResponse
+	(*v11.SellRemainsResponse)(nil),      // 113: wayfarer.travel.v1.SellRemainsResponse
+	(*v11.FreeFoodSlotsResponse)(nil),    // 114: wayfarer.travel.v1.FreeFoodSlotsResponse
+	(*v11.DistributeResponse)(nil),       // 115: wayfarer.travel.v1.DistributeResponse
+	(*v11.LootResponse)(nil),             // 116: wayfarer.travel.v1.LootResponse
+	(*v11.HarmResponse)(nil),             // 117: wayfarer.travel.v1.HarmResponse
+	(*v11.RestResponse)(nil),             // 118: wayfarer.travel.v1.RestResponse
+	(*v11.LongRestResponse)(nil),         // 119: wayfarer.travel.v1.LongRestResponse
+	(*v11.LightResponse)(nil),            // 120: wayfarer.travel.v1.LightResponse
+	(*v11.TakeTurnResponse)(nil),         // 121: wayfarer.travel.v1.TakeTurnResponse
+	(*v11.RetreatResponse)(nil),          // 122: wayfarer.travel.v1.RetreatResponse
+	(*v11.EndJourneyResponse)(nil),       // 123: wayfarer.travel.v1.EndJourneyResponse
+	(*v11.JoinJourneyResponse)(nil),      // 124: wayfarer.travel.v1.JoinJourneyResponse
+	(*v11.AdjustResponse)(nil),           // 125: wayfarer.travel.v1.AdjustResponse
+	(*v12.StartRunResponse)(nil),         // 126: wayfarer.dungeon.v1.StartRunResponse
+	(*v12.DrawResponse)(nil),             // 127: wayfarer.dungeon.v1.DrawResponse
+	(*v12.ActResponse)(nil),              // 128: wayfarer.dungeon.v1.ActResponse
+	(*v12.CompleteResponse)(nil),         // 129: wayfarer.dungeon.v1.CompleteResponse
+	(*v12.LeaveResponse)(nil),            // 130: wayfarer.dungeon.v1.LeaveResponse
+	(*v12.PromoteResponse)(nil),          // 131: wayfarer.dungeon.v1.PromoteResponse
+	(*v12.AbandonRunResponse)(nil),       // 132: wayfarer.dungeon.v1.AbandonRunResponse
+	(*v12.AdjustRunResponse)(nil),        // 133: wayfarer.dungeon.v1.AdjustRunResponse
+	(*v12.CreateDelveResponse)(nil),      // 134: wayfarer.dungeon.v1.CreateDelveResponse
+	(*v12.RecordMembersResponse)(nil),    // 135: wayfarer.dungeon.v1.RecordMembersResponse
+	(*v12.RecordProvisionsResponse)(nil), // 136: wayfarer.dungeon.v1.RecordProvisionsResponse
+	(*v12.RecordLightsResponse)(nil),     // 137: wayfarer.dungeon.v1.RecordLightsResponse
+	(*v12.BeginDelveResponse)(nil),       // 138: wayfarer.dungeon.v1.BeginDelveResponse
+	(*v12.MoveResponse)(nil),             // 139: wayfarer.dungeon.v1.MoveResponse
+	(*v12.InteractResponse)(nil),         // 140: wayfarer.dungeon.v1.InteractResponse
+	(*v12.HunkerDownResponse)(nil),       // 141: wayfarer.dungeon.v1.HunkerDownResponse
+	(*v12.LeaveHunkerResponse)(nil),      // 142: wayfarer.dungeon.v1.LeaveHunkerResponse
+	(*v12.WaitResponse)(nil),             // 143: wayfarer.dungeon.v1.WaitResponse
+	(*v12.AddRealTimeResponse)(nil),      // 144: wayfarer.dungeon.v1.AddRealTimeResponse
+	(*v12.TakeRiskResponse)(nil),         // 145: wayfarer.dungeon.v1.TakeRiskResponse
+	(*v12.ShortRestResponse)(nil),        // 146: wayfarer.dungeon.v1.ShortRestResponse
+	(*v12.LongRestResponse)(nil),         // 147: wayfarer.dungeon.v1.LongRestResponse
+	(*v12.StartCombatResponse)(nil),      // 148: wayfarer.dungeon.v1.StartCombatResponse
+	(*v12.FightRoundsResponse)(nil),      // 149: wayfarer.dungeon.v1.FightRoundsResponse
+	(*v12.EndCombatResponse)(nil),        // 150: wayfarer.dungeon.v1.EndCombatResponse
+	(*v12.AddLightResponse)(nil),         // 151: wayfarer.dungeon.v1.AddLightResponse
+	(*v12.SwitchLightResponse)(nil),      // 152: wayfarer.dungeon.v1.SwitchLightResponse
+	(*v12.RefuelLightResponse)(nil),      // 153: wayfarer.dungeon.v1.RefuelLightResponse
+	(*v12.CastSpellResponse)(nil),        // 154: wayfarer.dungeon.v1.CastSpellResponse
+	(*v12.EndSpellResponse)(nil),         // 155: wayfarer.dungeon.v1.EndSpellResponse
+	(*v12.LeaveDelveResponse)(nil),       // 156: wayfarer.dungeon.v1.LeaveDelveResponse
+	(*v12.NarrateEventResponse)(nil),     // 157: wayfarer.dungeon.v1.NarrateEventResponse
+	(*v12.AddRemarkResponse)(nil),        // 158: wayfarer.dungeon.v1.AddRemarkResponse
+	(*v12.RaiseDangerResponse)(nil),      // 159: wayfarer.dungeon.v1.RaiseDangerResponse
+	(*v12.AdjustDelveResponse)(nil),      // 160: wayfarer.dungeon.v1.AdjustDelveResponse
+	(*v11.JourneyEvent)(nil),             // 161: wayfarer.travel.v1.JourneyEvent
+	(*v12.RunEvent)(nil),                 // 162: wayfarer.dungeon.v1.RunEvent
+	(*v12.DelveEvent)(nil),               // 163: wayfarer.dungeon.v1.DelveEvent
 }
 var file_wayfarer_expedition_v1_expedition_proto_depIdxs = []int32{
-	0,  // 0: wayfarer.expedition.v1.Expedition.phase:type_name -> wayfarer.expedition.v1.Expedition.Phase
-	23, // 1: wayfarer.expedition.v1.Expedition.create_time:type_name -> google.protobuf.Timestamp
-	23, // 2: wayfarer.expedition.v1.Expedition.update_time:type_name -> google.protobuf.Timestamp
-	24, // 3: wayfarer.expedition.v1.CreateExpeditionResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 4: wayfarer.expedition.v1.CreateExpeditionResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
-	14, // 5: wayfarer.expedition.v1.CreateExpeditionResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
-	1,  // 6: wayfarer.expedition.v1.GetExpeditionResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
-	1,  // 7: wayfarer.expedition.v1.ListExpeditionsResponse.expeditions:type_name -> wayfarer.expedition.v1.Expedition
-	24, // 8: wayfarer.expedition.v1.WatchExpeditionResponse.record:type_name -> wayfarer.type.v1.Record
-	14, // 9: wayfarer.expedition.v1.WatchExpeditionResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
-	25, // 10: wayfarer.expedition.v1.ExecuteRequest.start_journey:type_name -> wayfarer.travel.v1.StartJourneyRequest
-	26, // 11: wayfarer.expedition.v1.ExecuteRequest.move:type_name -> wayfarer.travel.v1.MoveRequest
-	27, // 12: wayfarer.expedition.v1.ExecuteRequest.search:type_name -> wayfarer.travel.v1.SearchRequest
-	28, // 13: wayfarer.expedition.v1.ExecuteRequest.forage:type_name -> wayfarer.travel.v1.ForageRequest
-	29, // 14: wayfarer.expedition.v1.ExecuteRequest.prepare_remains:type_name -> wayfarer.travel.v1.PrepareRemainsRequest
-	30, // 15: wayfarer.expedition.v1.ExecuteRequest.enter_location:type_name -> wayfarer.travel.v1.EnterLocationRequest
-	31, // 16: wayfarer.expedition.v1.ExecuteRequest.leave_location:type_name -> wayfarer.travel.v1.LeaveLocationRequest
-	32, // 17: wayfarer.expedition.v1.ExecuteRequest.buy_food:type_name -> wayfarer.travel.v1.BuyFoodRequest
-	33, // 18: wayfarer.expedition.v1.ExecuteRequest.buy_gear:type_name -> wayfarer.travel.v1.BuyGearRequest
-	34, // 19: wayfarer.expedition.v1.ExecuteRequest.add_member:type_name -> wayfarer.travel.v1.AddMemberRequest
-	35, // 20: wayfarer.expedition.v1.ExecuteRequest.remove_member:type_name -> wayfarer.travel.v1.RemoveMemberRequest
-	36, // 21: wayfarer.expedition.v1.ExecuteRequest.sell_remains:type_name -> wayfarer.travel.v1.SellRemainsRequest
-	37, // 22: wayfarer.expedition.v1.ExecuteRequest.free_food_slots:type_name -> wayfarer.travel.v1.FreeFoodSlotsRequest
-	38, // 23: wayfarer.expedition.v1.ExecuteRequest.distribute:type_name -> wayfarer.travel.v1.DistributeRequest
-	39, // 24: wayfarer.expedition.v1.ExecuteRequest.loot:type_name -> wayfarer.travel.v1.LootRequest
-	40, // 25: wayfarer.expedition.v1.ExecuteRequest.harm:type_name -> wayfarer.travel.v1.HarmRequest
-	41, // 26: wayfarer.expedition.v1.ExecuteRequest.rest:type_name -> wayfarer.travel.v1.RestRequest
-	42, // 27: wayfarer.expedition.v1.ExecuteRequest.long_rest:type_name -> wayfarer.travel.v1.LongRestRequest
-	43, // 28: wayfarer.expedition.v1.ExecuteRequest.light:type_name -> wayfarer.travel.v1.LightRequest
-	44, // 29: wayfarer.expedition.v1.ExecuteRequest.take_turn:type_name -> wayfarer.travel.v1.TakeTurnRequest
-	45, // 30: wayfarer.expedition.v1.ExecuteRequest.retreat:type_name -> wayfarer.travel.v1.RetreatRequest
-	46, // 31: wayfarer.expedition.v1.ExecuteRequest.end_journey:type_name -> wayfarer.travel.v1.EndJourneyRequest
-	47, // 32: wayfarer.expedition.v1.ExecuteRequest.start_run:type_name -> wayfarer.dungeon.v1.StartRunRequest
-	48, // 33: wayfarer.expedition.v1.ExecuteRequest.draw:type_name -> wayfarer.dungeon.v1.DrawRequest
-	49, // 34: wayfarer.expedition.v1.ExecuteRequest.act:type_name -> wayfarer.dungeon.v1.ActRequest
-	50, // 35: wayfarer.expedition.v1.ExecuteRequest.complete:type_name -> wayfarer.dungeon.v1.CompleteRequest
-	51, // 36: wayfarer.expedition.v1.ExecuteRequest.leave:type_name -> wayfarer.dungeon.v1.LeaveRequest
-	52, // 37: wayfarer.expedition.v1.ExecuteRequest.promote:type_name -> wayfarer.dungeon.v1.PromoteRequest
-	53, // 38: wayfarer.expedition.v1.ExecuteRequest.abandon_run:type_name -> wayfarer.dungeon.v1.AbandonRunRequest
-	24, // 39: wayfarer.expedition.v1.ExecuteResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 40: wayfarer.expedition.v1.ExecuteResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
-	54, // 41: wayfarer.expedition.v1.ExecuteResponse.start_journey:type_name -> wayfarer.travel.v1.StartJourneyResponse
-	55, // 42: wayfarer.expedition.v1.ExecuteResponse.move:type_name -> wayfarer.travel.v1.MoveResponse
-	56, // 43: wayfarer.expedition.v1.ExecuteResponse.search:type_name -> wayfarer.travel.v1.SearchResponse
-	57, // 44: wayfarer.expedition.v1.ExecuteResponse.forage:type_name -> wayfarer.travel.v1.ForageResponse
-	58, // 45: wayfarer.expedition.v1.ExecuteResponse.prepare_remains:type_name -> wayfarer.travel.v1.PrepareRemainsResponse
-	59, // 46: wayfarer.expedition.v1.ExecuteResponse.enter_location:type_name -> wayfarer.travel.v1.EnterLocationResponse
-	60, // 47: wayfarer.expedition.v1.ExecuteResponse.leave_location:type_name -> wayfarer.travel.v1.LeaveLocationResponse
-	61, // 48: wayfarer.expedition.v1.ExecuteResponse.buy_food:type_name -> wayfarer.travel.v1.BuyFoodResponse
-	62, // 49: wayfarer.expedition.v1.ExecuteResponse.buy_gear:type_name -> wayfarer.travel.v1.BuyGearResponse
-	63, // 50: wayfarer.expedition.v1.ExecuteResponse.add_member:type_name -> wayfarer.travel.v1.AddMemberResponse
-	64, // 51: wayfarer.expedition.v1.ExecuteResponse.remove_member:type_name -> wayfarer.travel.v1.RemoveMemberResponse
-	65, // 52: wayfarer.expedition.v1.ExecuteResponse.sell_remains:type_name -> wayfarer.travel.v1.SellRemainsResponse
-	66, // 53: wayfarer.expedition.v1.ExecuteResponse.free_food_slots:type_name -> wayfarer.travel.v1.FreeFoodSlotsResponse
-	67, // 54: wayfarer.expedition.v1.ExecuteResponse.distribute:type_name -> wayfarer.travel.v1.DistributeResponse
-	68, // 55: wayfarer.expedition.v1.ExecuteResponse.loot:type_name -> wayfarer.travel.v1.LootResponse
-	69, // 56: wayfarer.expedition.v1.ExecuteResponse.harm:type_name -> wayfarer.travel.v1.HarmResponse
-	70, // 57: wayfarer.expedition.v1.ExecuteResponse.rest:type_name -> wayfarer.travel.v1.RestResponse
-	71, // 58: wayfarer.expedition.v1.ExecuteResponse.long_rest:type_name -> wayfarer.travel.v1.LongRestResponse
-	72, // 59: wayfarer.expedition.v1.ExecuteResponse.light:type_name -> wayfarer.travel.v1.LightResponse
-	73, // 60: wayfarer.expedition.v1.ExecuteResponse.take_turn:type_name -> wayfarer.travel.v1.TakeTurnResponse
-	74, // 61: wayfarer.expedition.v1.ExecuteResponse.retreat:type_name -> wayfarer.travel.v1.RetreatResponse
-	75, // 62: wayfarer.expedition.v1.ExecuteResponse.end_journey:type_name -> wayfarer.travel.v1.EndJourneyResponse
-	76, // 63: wayfarer.expedition.v1.ExecuteResponse.start_run:type_name -> wayfarer.dungeon.v1.StartRunResponse
-	77, // 64: wayfarer.expedition.v1.ExecuteResponse.draw:type_name -> wayfarer.dungeon.v1.DrawResponse
-	78, // 65: wayfarer.expedition.v1.ExecuteResponse.act:type_name -> wayfarer.dungeon.v1.ActResponse
-	79, // 66: wayfarer.expedition.v1.ExecuteResponse.complete:type_name -> wayfarer.dungeon.v1.CompleteResponse
-	80, // 67: wayfarer.expedition.v1.ExecuteResponse.leave:type_name -> wayfarer.dungeon.v1.LeaveResponse
-	81, // 68: wayfarer.expedition.v1.ExecuteResponse.promote:type_name -> wayfarer.dungeon.v1.PromoteResponse
-	82, // 69: wayfarer.expedition.v1.ExecuteResponse.abandon_run:type_name -> wayfarer.dungeon.v1.AbandonRunResponse
-	24, // 70: wayfarer.expedition.v1.AbandonExpeditionResponse.record:type_name -> wayfarer.type.v1.Record
-	1,  // 71: wayfarer.expedition.v1.AbandonExpeditionResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
-	14, // 72: wayfarer.expedition.v1.AbandonExpeditionResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
-	15, // 73: wayfarer.expedition.v1.ExpeditionEvent.created:type_name -> wayfarer.expedition.v1.ExpeditionCreated
-	16, // 74: wayfarer.expedition.v1.ExpeditionEvent.start_intended:type_name -> wayfarer.expedition.v1.StartIntended
-	18, // 75: wayfarer.expedition.v1.ExpeditionEvent.start_refused:type_name -> wayfarer.expedition.v1.StartRefused
-	19, // 76: wayfarer.expedition.v1.ExpeditionEvent.logged:type_name -> wayfarer.expedition.v1.RecordLogged
-	20, // 77: wayfarer.expedition.v1.ExpeditionEvent.executed:type_name -> wayfarer.expedition.v1.CommandExecuted
-	21, // 78: wayfarer.expedition.v1.ExpeditionEvent.phase_changed:type_name -> wayfarer.expedition.v1.PhaseChanged
-	22, // 79: wayfarer.expedition.v1.ExpeditionEvent.concluded:type_name -> wayfarer.expedition.v1.ExpeditionConcluded
-	17, // 80: wayfarer.expedition.v1.StartIntended.command:type_name -> wayfarer.expedition.v1.StartCommand
-	25, // 81: wayfarer.expedition.v1.StartCommand.start_journey:type_name -> wayfarer.travel.v1.StartJourneyRequest
-	47, // 82: wayfarer.expedition.v1.StartCommand.start_run:type_name -> wayfarer.dungeon.v1.StartRunRequest
-	24, // 83: wayfarer.expedition.v1.RecordLogged.record:type_name -> wayfarer.type.v1.Record
-	83, // 84: wayfarer.expedition.v1.RecordLogged.journey_events:type_name -> wayfarer.travel.v1.JourneyEvent
-	84, // 85: wayfarer.expedition.v1.RecordLogged.run_events:type_name -> wayfarer.dungeon.v1.RunEvent
-	0,  // 86: wayfarer.expedition.v1.PhaseChanged.phase:type_name -> wayfarer.expedition.v1.Expedition.Phase
-	2,  // 87: wayfarer.expedition.v1.ExpeditionService.CreateExpedition:input_type -> wayfarer.expedition.v1.CreateExpeditionRequest
-	4,  // 88: wayfarer.expedition.v1.ExpeditionService.GetExpedition:input_type -> wayfarer.expedition.v1.GetExpeditionRequest
-	6,  // 89: wayfarer.expedition.v1.ExpeditionService.ListExpeditions:input_type -> wayfarer.expedition.v1.ListExpeditionsRequest
-	8,  // 90: wayfarer.expedition.v1.ExpeditionService.WatchExpedition:input_type -> wayfarer.expedition.v1.WatchExpeditionRequest
-	10, // 91: wayfarer.expedition.v1.ExpeditionService.Execute:input_type -> wayfarer.expedition.v1.ExecuteRequest
-	12, // 92: wayfarer.expedition.v1.ExpeditionService.AbandonExpedition:input_type -> wayfarer.expedition.v1.AbandonExpeditionRequest
-	3,  // 93: wayfarer.expedition.v1.ExpeditionService.CreateExpedition:output_type -> wayfarer.expedition.v1.CreateExpeditionResponse
-	5,  // 94: wayfarer.expedition.v1.ExpeditionService.GetExpedition:output_type -> wayfarer.expedition.v1.GetExpeditionResponse
-	7,  // 95: wayfarer.expedition.v1.ExpeditionService.ListExpeditions:output_type -> wayfarer.expedition.v1.ListExpeditionsResponse
-	9,  // 96: wayfarer.expedition.v1.ExpeditionService.WatchExpedition:output_type -> wayfarer.expedition.v1.WatchExpeditionResponse
-	11, // 97: wayfarer.expedition.v1.ExpeditionService.Execute:output_type -> wayfarer.expedition.v1.ExecuteResponse
-	13, // 98: wayfarer.expedition.v1.ExpeditionService.AbandonExpedition:output_type -> wayfarer.expedition.v1.AbandonExpeditionResponse
-	93, // [93:99] is the sub-list for method output_type
-	87, // [87:93] is the sub-list for method input_type
-	87, // [87:87] is the sub-list for extension type_name
-	87, // [87:87] is the sub-list for extension extendee
-	0,  // [0:87] is the sub-list for field type_name
+	0,   // 0: wayfarer.expedition.v1.Expedition.phase:type_name -> wayfarer.expedition.v1.Expedition.Phase
+	40,  // 1: wayfarer.expedition.v1.Expedition.create_time:type_name -> google.protobuf.Timestamp
+	40,  // 2: wayfarer.expedition.v1.Expedition.update_time:type_name -> google.protobuf.Timestamp
+	3,   // 3: wayfarer.expedition.v1.Expedition.session:type_name -> wayfarer.expedition.v1.Session
+	4,   // 4: wayfarer.expedition.v1.Expedition.absence:type_name -> wayfarer.expedition.v1.Absence
+	5,   // 5: wayfarer.expedition.v1.Expedition.turn:type_name -> wayfarer.expedition.v1.Turn
+	40,  // 6: wayfarer.expedition.v1.Session.open_time:type_name -> google.protobuf.Timestamp
+	1,   // 7: wayfarer.expedition.v1.Absence.policy:type_name -> wayfarer.expedition.v1.Absence.Policy
+	41,  // 8: wayfarer.expedition.v1.Absence.idle_after:type_name -> google.protobuf.Duration
+	40,  // 9: wayfarer.expedition.v1.Turn.deadline:type_name -> google.protobuf.Timestamp
+	4,   // 10: wayfarer.expedition.v1.CreateExpeditionRequest.absence:type_name -> wayfarer.expedition.v1.Absence
+	42,  // 11: wayfarer.expedition.v1.CreateExpeditionResponse.record:type_name -> wayfarer.type.v1.Record
+	2,   // 12: wayfarer.expedition.v1.CreateExpeditionResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
+	24,  // 13: wayfarer.expedition.v1.CreateExpeditionResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
+	2,   // 14: wayfarer.expedition.v1.GetExpeditionResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
+	2,   // 15: wayfarer.expedition.v1.ListExpeditionsResponse.expeditions:type_name -> wayfarer.expedition.v1.Expedition
+	42,  // 16: wayfarer.expedition.v1.WatchExpeditionResponse.record:type_name -> wayfarer.type.v1.Record
+	24,  // 17: wayfarer.expedition.v1.WatchExpeditionResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
+	43,  // 18: wayfarer.expedition.v1.ExecuteRequest.start_journey:type_name -> wayfarer.travel.v1.StartJourneyRequest
+	44,  // 19: wayfarer.expedition.v1.ExecuteRequest.move:type_name -> wayfarer.travel.v1.MoveRequest
+	45,  // 20: wayfarer.expedition.v1.ExecuteRequest.search:type_name -> wayfarer.travel.v1.SearchRequest
+	46,  // 21: wayfarer.expedition.v1.ExecuteRequest.forage:type_name -> wayfarer.travel.v1.ForageRequest
+	47,  // 22: wayfarer.expedition.v1.ExecuteRequest.prepare_remains:type_name -> wayfarer.travel.v1.PrepareRemainsRequest
+	48,  // 23: wayfarer.expedition.v1.ExecuteRequest.enter_location:type_name -> wayfarer.travel.v1.EnterLocationRequest
+	49,  // 24: wayfarer.expedition.v1.ExecuteRequest.leave_location:type_name -> wayfarer.travel.v1.LeaveLocationRequest
+	50,  // 25: wayfarer.expedition.v1.ExecuteRequest.buy_food:type_name -> wayfarer.travel.v1.BuyFoodRequest
+	51,  // 26: wayfarer.expedition.v1.ExecuteRequest.buy_gear:type_name -> wayfarer.travel.v1.BuyGearRequest
+	52,  // 27: wayfarer.expedition.v1.ExecuteRequest.add_member:type_name -> wayfarer.travel.v1.AddMemberRequest
+	53,  // 28: wayfarer.expedition.v1.ExecuteRequest.remove_member:type_name -> wayfarer.travel.v1.RemoveMemberRequest
+	54,  // 29: wayfarer.expedition.v1.ExecuteRequest.sell_remains:type_name -> wayfarer.travel.v1.SellRemainsRequest
+	55,  // 30: wayfarer.expedition.v1.ExecuteRequest.free_food_slots:type_name -> wayfarer.travel.v1.FreeFoodSlotsRequest
+	56,  // 31: wayfarer.expedition.v1.ExecuteRequest.distribute:type_name -> wayfarer.travel.v1.DistributeRequest
+	57,  // 32: wayfarer.expedition.v1.ExecuteRequest.loot:type_name -> wayfarer.travel.v1.LootRequest
+	58,  // 33: wayfarer.expedition.v1.ExecuteRequest.harm:type_name -> wayfarer.travel.v1.HarmRequest
+	59,  // 34: wayfarer.expedition.v1.ExecuteRequest.rest:type_name -> wayfarer.travel.v1.RestRequest
+	60,  // 35: wayfarer.expedition.v1.ExecuteRequest.long_rest:type_name -> wayfarer.travel.v1.LongRestRequest
+	61,  // 36: wayfarer.expedition.v1.ExecuteRequest.light:type_name -> wayfarer.travel.v1.LightRequest
+	62,  // 37: wayfarer.expedition.v1.ExecuteRequest.take_turn:type_name -> wayfarer.travel.v1.TakeTurnRequest
+	63,  // 38: wayfarer.expedition.v1.ExecuteRequest.retreat:type_name -> wayfarer.travel.v1.RetreatRequest
+	64,  // 39: wayfarer.expedition.v1.ExecuteRequest.end_journey:type_name -> wayfarer.travel.v1.EndJourneyRequest
+	65,  // 40: wayfarer.expedition.v1.ExecuteRequest.join_journey:type_name -> wayfarer.travel.v1.JoinJourneyRequest
+	66,  // 41: wayfarer.expedition.v1.ExecuteRequest.adjust_journey:type_name -> wayfarer.travel.v1.AdjustRequest
+	67,  // 42: wayfarer.expedition.v1.ExecuteRequest.start_run:type_name -> wayfarer.dungeon.v1.StartRunRequest
+	68,  // 43: wayfarer.expedition.v1.ExecuteRequest.draw:type_name -> wayfarer.dungeon.v1.DrawRequest
+	69,  // 44: wayfarer.expedition.v1.ExecuteRequest.act:type_name -> wayfarer.dungeon.v1.ActRequest
+	70,  // 45: wayfarer.expedition.v1.ExecuteRequest.complete:type_name -> wayfarer.dungeon.v1.CompleteRequest
+	71,  // 46: wayfarer.expedition.v1.ExecuteRequest.leave:type_name -> wayfarer.dungeon.v1.LeaveRequest
+	72,  // 47: wayfarer.expedition.v1.ExecuteRequest.promote:type_name -> wayfarer.dungeon.v1.PromoteRequest
+	73,  // 48: wayfarer.expedition.v1.ExecuteRequest.abandon_run:type_name -> wayfarer.dungeon.v1.AbandonRunRequest
+	74,  // 49: wayfarer.expedition.v1.ExecuteRequest.adjust_run:type_name -> wayfarer.dungeon.v1.AdjustRunRequest
+	75,  // 50: wayfarer.expedition.v1.ExecuteRequest.start_delve:type_name -> wayfarer.dungeon.v1.CreateDelveRequest
+	76,  // 51: wayfarer.expedition.v1.ExecuteRequest.record_members:type_name -> wayfarer.dungeon.v1.RecordMembersRequest
+	77,  // 52: wayfarer.expedition.v1.ExecuteRequest.record_provisions:type_name -> wayfarer.dungeon.v1.RecordProvisionsRequest
+	78,  // 53: wayfarer.expedition.v1.ExecuteRequest.record_lights:type_name -> wayfarer.dungeon.v1.RecordLightsRequest
+	79,  // 54: wayfarer.expedition.v1.ExecuteRequest.begin_delve:type_name -> wayfarer.dungeon.v1.BeginDelveRequest
+	80,  // 55: wayfarer.expedition.v1.ExecuteRequest.delve_move:type_name -> wayfarer.dungeon.v1.MoveRequest
+	81,  // 56: wayfarer.expedition.v1.ExecuteRequest.interact:type_name -> wayfarer.dungeon.v1.InteractRequest
+	82,  // 57: wayfarer.expedition.v1.ExecuteRequest.hunker_down:type_name -> wayfarer.dungeon.v1.HunkerDownRequest
+	83,  // 58: wayfarer.expedition.v1.ExecuteRequest.leave_hunker:type_name -> wayfarer.dungeon.v1.LeaveHunkerRequest
+	84,  // 59: wayfarer.expedition.v1.ExecuteRequest.wait:type_name -> wayfarer.dungeon.v1.WaitRequest
+	85,  // 60: wayfarer.expedition.v1.ExecuteRequest.add_real_time:type_name -> wayfarer.dungeon.v1.AddRealTimeRequest
+	86,  // 61: wayfarer.expedition.v1.ExecuteRequest.take_risk:type_name -> wayfarer.dungeon.v1.TakeRiskRequest
+	87,  // 62: wayfarer.expedition.v1.ExecuteRequest.short_rest:type_name -> wayfarer.dungeon.v1.ShortRestRequest
+	88,  // 63: wayfarer.expedition.v1.ExecuteRequest.delve_long_rest:type_name -> wayfarer.dungeon.v1.LongRestRequest
+	89,  // 64: wayfarer.expedition.v1.ExecuteRequest.start_combat:type_name -> wayfarer.dungeon.v1.StartCombatRequest
+	90,  // 65: wayfarer.expedition.v1.ExecuteRequest.fight_rounds:type_name -> wayfarer.dungeon.v1.FightRoundsRequest
+	91,  // 66: wayfarer.expedition.v1.ExecuteRequest.end_combat:type_name -> wayfarer.dungeon.v1.EndCombatRequest
+	92,  // 67: wayfarer.expedition.v1.ExecuteRequest.add_light:type_name -> wayfarer.dungeon.v1.AddLightRequest
+	93,  // 68: wayfarer.expedition.v1.ExecuteRequest.switch_light:type_name -> wayfarer.dungeon.v1.SwitchLightRequest
+	94,  // 69: wayfarer.expedition.v1.ExecuteRequest.refuel_light:type_name -> wayfarer.dungeon.v1.RefuelLightRequest
+	95,  // 70: wayfarer.expedition.v1.ExecuteRequest.cast_spell:type_name -> wayfarer.dungeon.v1.CastSpellRequest
+	96,  // 71: wayfarer.expedition.v1.ExecuteRequest.end_spell:type_name -> wayfarer.dungeon.v1.EndSpellRequest
+	97,  // 72: wayfarer.expedition.v1.ExecuteRequest.leave_delve:type_name -> wayfarer.dungeon.v1.LeaveDelveRequest
+	98,  // 73: wayfarer.expedition.v1.ExecuteRequest.narrate_event:type_name -> wayfarer.dungeon.v1.NarrateEventRequest
+	99,  // 74: wayfarer.expedition.v1.ExecuteRequest.add_remark:type_name -> wayfarer.dungeon.v1.AddRemarkRequest
+	100, // 75: wayfarer.expedition.v1.ExecuteRequest.raise_danger:type_name -> wayfarer.dungeon.v1.RaiseDangerRequest
+	101, // 76: wayfarer.expedition.v1.ExecuteRequest.adjust_delve:type_name -> wayfarer.dungeon.v1.AdjustDelveRequest
+	42,  // 77: wayfarer.expedition.v1.ExecuteResponse.record:type_name -> wayfarer.type.v1.Record
+	2,   // 78: wayfarer.expedition.v1.ExecuteResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
+	102, // 79: wayfarer.expedition.v1.ExecuteResponse.start_journey:type_name -> wayfarer.travel.v1.StartJourneyResponse
+	103, // 80: wayfarer.expedition.v1.ExecuteResponse.move:type_name -> wayfarer.travel.v1.MoveResponse
+	104, // 81: wayfarer.expedition.v1.ExecuteResponse.search:type_name -> wayfarer.travel.v1.SearchResponse
+	105, // 82: wayfarer.expedition.v1.ExecuteResponse.forage:type_name -> wayfarer.travel.v1.ForageResponse
+	106, // 83: wayfarer.expedition.v1.ExecuteResponse.prepare_remains:type_name -> wayfarer.travel.v1.PrepareRemainsResponse
+	107, // 84: wayfarer.expedition.v1.ExecuteResponse.enter_location:type_name -> wayfarer.travel.v1.EnterLocationResponse
+	108, // 85: wayfarer.expedition.v1.ExecuteResponse.leave_location:type_name -> wayfarer.travel.v1.LeaveLocationResponse
+	109, // 86: wayfarer.expedition.v1.ExecuteResponse.buy_food:type_name -> wayfarer.travel.v1.BuyFoodResponse
+	110, // 87: wayfarer.expedition.v1.ExecuteResponse.buy_gear:type_name -> wayfarer.travel.v1.BuyGearResponse
+	111, // 88: wayfarer.expedition.v1.ExecuteResponse.add_member:type_name -> wayfarer.travel.v1.AddMemberResponse
+	112, // 89: wayfarer.expedition.v1.ExecuteResponse.remove_member:type_name -> wayfarer.travel.v1.RemoveMemberResponse
+	113, // 90: wayfarer.expedition.v1.ExecuteResponse.sell_remains:type_name -> wayfarer.travel.v1.SellRemainsResponse
+	114, // 91: wayfarer.expedition.v1.ExecuteResponse.free_food_slots:type_name -> wayfarer.travel.v1.FreeFoodSlotsResponse
+	115, // 92: wayfarer.expedition.v1.ExecuteResponse.distribute:type_name -> wayfarer.travel.v1.DistributeResponse
+	116, // 93: wayfarer.expedition.v1.ExecuteResponse.loot:type_name -> wayfarer.travel.v1.LootResponse
+	117, // 94: wayfarer.expedition.v1.ExecuteResponse.harm:type_name -> wayfarer.travel.v1.HarmResponse
+	118, // 95: wayfarer.expedition.v1.ExecuteResponse.rest:type_name -> wayfarer.travel.v1.RestResponse
+	119, // 96: wayfarer.expedition.v1.ExecuteResponse.long_rest:type_name -> wayfarer.travel.v1.LongRestResponse
+	120, // 97: wayfarer.expedition.v1.ExecuteResponse.light:type_name -> wayfarer.travel.v1.LightResponse
+	121, // 98: wayfarer.expedition.v1.ExecuteResponse.take_turn:type_name -> wayfarer.travel.v1.TakeTurnResponse
+	122, // 99: wayfarer.expedition.v1.ExecuteResponse.retreat:type_name -> wayfarer.travel.v1.RetreatResponse
+	123, // 100: wayfarer.expedition.v1.ExecuteResponse.end_journey:type_name -> wayfarer.travel.v1.EndJourneyResponse
+	124, // 101: wayfarer.expedition.v1.ExecuteResponse.join_journey:type_name -> wayfarer.travel.v1.JoinJourneyResponse
+	125, // 102: wayfarer.expedition.v1.ExecuteResponse.adjust_journey:type_name -> wayfarer.travel.v1.AdjustResponse
+	126, // 103: wayfarer.expedition.v1.ExecuteResponse.start_run:type_name -> wayfarer.dungeon.v1.StartRunResponse
+	127, // 104: wayfarer.expedition.v1.ExecuteResponse.draw:type_name -> wayfarer.dungeon.v1.DrawResponse
+	128, // 105: wayfarer.expedition.v1.ExecuteResponse.act:type_name -> wayfarer.dungeon.v1.ActResponse
+	129, // 106: wayfarer.expedition.v1.ExecuteResponse.complete:type_name -> wayfarer.dungeon.v1.CompleteResponse
+	130, // 107: wayfarer.expedition.v1.ExecuteResponse.leave:type_name -> wayfarer.dungeon.v1.LeaveResponse
+	131, // 108: wayfarer.expedition.v1.ExecuteResponse.promote:type_name -> wayfarer.dungeon.v1.PromoteResponse
+	132, // 109: wayfarer.expedition.v1.ExecuteResponse.abandon_run:type_name -> wayfarer.dungeon.v1.AbandonRunResponse
+	133, // 110: wayfarer.expedition.v1.ExecuteResponse.adjust_run:type_name -> wayfarer.dungeon.v1.AdjustRunResponse
+	134, // 111: wayfarer.expedition.v1.ExecuteResponse.start_delve:type_name -> wayfarer.dungeon.v1.CreateDelveResponse
+	135, // 112: wayfarer.expedition.v1.ExecuteResponse.record_members:type_name -> wayfarer.dungeon.v1.RecordMembersResponse
+	136, // 113: wayfarer.expedition.v1.ExecuteResponse.record_provisions:type_name -> wayfarer.dungeon.v1.RecordProvisionsResponse
+	137, // 114: wayfarer.expedition.v1.ExecuteResponse.record_lights:type_name -> wayfarer.dungeon.v1.RecordLightsResponse
+	138, // 115: wayfarer.expedition.v1.ExecuteResponse.begin_delve:type_name -> wayfarer.dungeon.v1.BeginDelveResponse
+	139, // 116: wayfarer.expedition.v1.ExecuteResponse.delve_move:type_name -> wayfarer.dungeon.v1.MoveResponse
+	140, // 117: wayfarer.expedition.v1.ExecuteResponse.interact:type_name -> wayfarer.dungeon.v1.InteractResponse
+	141, // 118: wayfarer.expedition.v1.ExecuteResponse.hunker_down:type_name -> wayfarer.dungeon.v1.HunkerDownResponse
+	142, // 119: wayfarer.expedition.v1.ExecuteResponse.leave_hunker:type_name -> wayfarer.dungeon.v1.LeaveHunkerResponse
+	143, // 120: wayfarer.expedition.v1.ExecuteResponse.wait:type_name -> wayfarer.dungeon.v1.WaitResponse
+	144, // 121: wayfarer.expedition.v1.ExecuteResponse.add_real_time:type_name -> wayfarer.dungeon.v1.AddRealTimeResponse
+	145, // 122: wayfarer.expedition.v1.ExecuteResponse.take_risk:type_name -> wayfarer.dungeon.v1.TakeRiskResponse
+	146, // 123: wayfarer.expedition.v1.ExecuteResponse.short_rest:type_name -> wayfarer.dungeon.v1.ShortRestResponse
+	147, // 124: wayfarer.expedition.v1.ExecuteResponse.delve_long_rest:type_name -> wayfarer.dungeon.v1.LongRestResponse
+	148, // 125: wayfarer.expedition.v1.ExecuteResponse.start_combat:type_name -> wayfarer.dungeon.v1.StartCombatResponse
+	149, // 126: wayfarer.expedition.v1.ExecuteResponse.fight_rounds:type_name -> wayfarer.dungeon.v1.FightRoundsResponse
+	150, // 127: wayfarer.expedition.v1.ExecuteResponse.end_combat:type_name -> wayfarer.dungeon.v1.EndCombatResponse
+	151, // 128: wayfarer.expedition.v1.ExecuteResponse.add_light:type_name -> wayfarer.dungeon.v1.AddLightResponse
+	152, // 129: wayfarer.expedition.v1.ExecuteResponse.switch_light:type_name -> wayfarer.dungeon.v1.SwitchLightResponse
+	153, // 130: wayfarer.expedition.v1.ExecuteResponse.refuel_light:type_name -> wayfarer.dungeon.v1.RefuelLightResponse
+	154, // 131: wayfarer.expedition.v1.ExecuteResponse.cast_spell:type_name -> wayfarer.dungeon.v1.CastSpellResponse
+	155, // 132: wayfarer.expedition.v1.ExecuteResponse.end_spell:type_name -> wayfarer.dungeon.v1.EndSpellResponse
+	156, // 133: wayfarer.expedition.v1.ExecuteResponse.leave_delve:type_name -> wayfarer.dungeon.v1.LeaveDelveResponse
+	157, // 134: wayfarer.expedition.v1.ExecuteResponse.narrate_event:type_name -> wayfarer.dungeon.v1.NarrateEventResponse
+	158, // 135: wayfarer.expedition.v1.ExecuteResponse.add_remark:type_name -> wayfarer.dungeon.v1.AddRemarkResponse
+	159, // 136: wayfarer.expedition.v1.ExecuteResponse.raise_danger:type_name -> wayfarer.dungeon.v1.RaiseDangerResponse
+	160, // 137: wayfarer.expedition.v1.ExecuteResponse.adjust_delve:type_name -> wayfarer.dungeon.v1.AdjustDelveResponse
+	42,  // 138: wayfarer.expedition.v1.AbandonExpeditionResponse.record:type_name -> wayfarer.type.v1.Record
+	2,   // 139: wayfarer.expedition.v1.AbandonExpeditionResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
+	24,  // 140: wayfarer.expedition.v1.AbandonExpeditionResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
+	42,  // 141: wayfarer.expedition.v1.OpenSessionResponse.record:type_name -> wayfarer.type.v1.Record
+	2,   // 142: wayfarer.expedition.v1.OpenSessionResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
+	24,  // 143: wayfarer.expedition.v1.OpenSessionResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
+	42,  // 144: wayfarer.expedition.v1.CloseSessionResponse.record:type_name -> wayfarer.type.v1.Record
+	2,   // 145: wayfarer.expedition.v1.CloseSessionResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
+	24,  // 146: wayfarer.expedition.v1.CloseSessionResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
+	4,   // 147: wayfarer.expedition.v1.SetAbsenceRequest.absence:type_name -> wayfarer.expedition.v1.Absence
+	42,  // 148: wayfarer.expedition.v1.SetAbsenceResponse.record:type_name -> wayfarer.type.v1.Record
+	2,   // 149: wayfarer.expedition.v1.SetAbsenceResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
+	24,  // 150: wayfarer.expedition.v1.SetAbsenceResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
+	25,  // 151: wayfarer.expedition.v1.ExpeditionEvent.created:type_name -> wayfarer.expedition.v1.ExpeditionCreated
+	26,  // 152: wayfarer.expedition.v1.ExpeditionEvent.start_intended:type_name -> wayfarer.expedition.v1.StartIntended
+	28,  // 153: wayfarer.expedition.v1.ExpeditionEvent.start_refused:type_name -> wayfarer.expedition.v1.StartRefused
+	29,  // 154: wayfarer.expedition.v1.ExpeditionEvent.logged:type_name -> wayfarer.expedition.v1.RecordLogged
+	30,  // 155: wayfarer.expedition.v1.ExpeditionEvent.executed:type_name -> wayfarer.expedition.v1.CommandExecuted
+	31,  // 156: wayfarer.expedition.v1.ExpeditionEvent.phase_changed:type_name -> wayfarer.expedition.v1.PhaseChanged
+	32,  // 157: wayfarer.expedition.v1.ExpeditionEvent.concluded:type_name -> wayfarer.expedition.v1.ExpeditionConcluded
+	33,  // 158: wayfarer.expedition.v1.ExpeditionEvent.session_opened:type_name -> wayfarer.expedition.v1.SessionOpened
+	34,  // 159: wayfarer.expedition.v1.ExpeditionEvent.session_closed:type_name -> wayfarer.expedition.v1.SessionClosed
+	35,  // 160: wayfarer.expedition.v1.ExpeditionEvent.clock_intended:type_name -> wayfarer.expedition.v1.ClockIntended
+	36,  // 161: wayfarer.expedition.v1.ExpeditionEvent.clock_advanced:type_name -> wayfarer.expedition.v1.ClockAdvanced
+	37,  // 162: wayfarer.expedition.v1.ExpeditionEvent.absence_set:type_name -> wayfarer.expedition.v1.AbsenceSet
+	38,  // 163: wayfarer.expedition.v1.ExpeditionEvent.turn_changed:type_name -> wayfarer.expedition.v1.TurnChanged
+	39,  // 164: wayfarer.expedition.v1.ExpeditionEvent.stood_in:type_name -> wayfarer.expedition.v1.StoodIn
+	4,   // 165: wayfarer.expedition.v1.ExpeditionCreated.absence:type_name -> wayfarer.expedition.v1.Absence
+	27,  // 166: wayfarer.expedition.v1.StartIntended.command:type_name -> wayfarer.expedition.v1.StartCommand
+	43,  // 167: wayfarer.expedition.v1.StartCommand.start_journey:type_name -> wayfarer.travel.v1.StartJourneyRequest
+	67,  // 168: wayfarer.expedition.v1.StartCommand.start_run:type_name -> wayfarer.dungeon.v1.StartRunRequest
+	75,  // 169: wayfarer.expedition.v1.StartCommand.start_delve:type_name -> wayfarer.dungeon.v1.CreateDelveRequest
+	42,  // 170: wayfarer.expedition.v1.RecordLogged.record:type_name -> wayfarer.type.v1.Record
+	161, // 171: wayfarer.expedition.v1.RecordLogged.journey_events:type_name -> wayfarer.travel.v1.JourneyEvent
+	162, // 172: wayfarer.expedition.v1.RecordLogged.run_events:type_name -> wayfarer.dungeon.v1.RunEvent
+	163, // 173: wayfarer.expedition.v1.RecordLogged.delve_events:type_name -> wayfarer.dungeon.v1.DelveEvent
+	0,   // 174: wayfarer.expedition.v1.PhaseChanged.phase:type_name -> wayfarer.expedition.v1.Expedition.Phase
+	40,  // 175: wayfarer.expedition.v1.SessionOpened.time:type_name -> google.protobuf.Timestamp
+	4,   // 176: wayfarer.expedition.v1.AbsenceSet.absence:type_name -> wayfarer.expedition.v1.Absence
+	5,   // 177: wayfarer.expedition.v1.TurnChanged.turn:type_name -> wayfarer.expedition.v1.Turn
+	6,   // 178: wayfarer.expedition.v1.ExpeditionService.CreateExpedition:input_type -> wayfarer.expedition.v1.CreateExpeditionRequest
+	8,   // 179: wayfarer.expedition.v1.ExpeditionService.GetExpedition:input_type -> wayfarer.expedition.v1.GetExpeditionRequest
+	10,  // 180: wayfarer.expedition.v1.ExpeditionService.ListExpeditions:input_type -> wayfarer.expedition.v1.ListExpeditionsRequest
+	12,  // 181: wayfarer.expedition.v1.ExpeditionService.WatchExpedition:input_type -> wayfarer.expedition.v1.WatchExpeditionRequest
+	14,  // 182: wayfarer.expedition.v1.ExpeditionService.Execute:input_type -> wayfarer.expedition.v1.ExecuteRequest
+	18,  // 183: wayfarer.expedition.v1.ExpeditionService.OpenSession:input_type -> wayfarer.expedition.v1.OpenSessionRequest
+	20,  // 184: wayfarer.expedition.v1.ExpeditionService.CloseSession:input_type -> wayfarer.expedition.v1.CloseSessionRequest
+	22,  // 185: wayfarer.expedition.v1.ExpeditionService.SetAbsence:input_type -> wayfarer.expedition.v1.SetAbsenceRequest
+	16,  // 186: wayfarer.expedition.v1.ExpeditionService.AbandonExpedition:input_type -> wayfarer.expedition.v1.AbandonExpeditionRequest
+	7,   // 187: wayfarer.expedition.v1.ExpeditionService.CreateExpedition:output_type -> wayfarer.expedition.v1.CreateExpeditionResponse
+	9,   // 188: wayfarer.expedition.v1.ExpeditionService.GetExpedition:output_type -> wayfarer.expedition.v1.GetExpeditionResponse
+	11,  // 189: wayfarer.expedition.v1.ExpeditionService.ListExpeditions:output_type -> wayfarer.expedition.v1.ListExpeditionsResponse
+	13,  // 190: wayfarer.expedition.v1.ExpeditionService.WatchExpedition:output_type -> wayfarer.expedition.v1.WatchExpeditionResponse
+	15,  // 191: wayfarer.expedition.v1.ExpeditionService.Execute:output_type -> wayfarer.expedition.v1.ExecuteResponse
+	19,  // 192: wayfarer.expedition.v1.ExpeditionService.OpenSession:output_type -> wayfarer.expedition.v1.OpenSessionResponse
+	21,  // 193: wayfarer.expedition.v1.ExpeditionService.CloseSession:output_type -> wayfarer.expedition.v1.CloseSessionResponse
+	23,  // 194: wayfarer.expedition.v1.ExpeditionService.SetAbsence:output_type -> wayfarer.expedition.v1.SetAbsenceResponse
+	17,  // 195: wayfarer.expedition.v1.ExpeditionService.AbandonExpedition:output_type -> wayfarer.expedition.v1.AbandonExpeditionResponse
+	187, // [187:196] is the sub-list for method output_type
+	178, // [178:187] is the sub-list for method input_type
+	178, // [178:178] is the sub-list for extension type_name
+	178, // [178:178] is the sub-list for extension extendee
+	0,   // [0:178] is the sub-list for field type_name
 }
 
 func init() { file_wayfarer_expedition_v1_expedition_proto_init() }
@@ -3120,7 +5719,10 @@ func file_wayfarer_expedition_v1_expedition_proto_init() {
 	if File_wayfarer_expedition_v1_expedition_proto != nil {
 		return
 	}
-	file_wayfarer_expedition_v1_expedition_proto_msgTypes[9].OneofWrappers = []any{
+	file_wayfarer_expedition_v1_expedition_proto_msgTypes[0].OneofWrappers = []any{}
+	file_wayfarer_expedition_v1_expedition_proto_msgTypes[2].OneofWrappers = []any{}
+	file_wayfarer_expedition_v1_expedition_proto_msgTypes[3].OneofWrappers = []any{}
+	file_wayfarer_expedition_v1_expedition_proto_msgTypes[12].OneofWrappers = []any{
 		(*ExecuteRequest_StartJourney)(nil),
 		(*ExecuteRequest_Move)(nil),
 		(*ExecuteRequest_Search)(nil),
@@ -3143,6 +5745,8 @@ func file_wayfarer_expedition_v1_expedition_proto_init() {
 		(*ExecuteRequest_TakeTurn)(nil),
 		(*ExecuteRequest_Retreat)(nil),
 		(*ExecuteRequest_EndJourney)(nil),
+		(*ExecuteRequest_JoinJourney)(nil),
+		(*ExecuteRequest_AdjustJourney)(nil),
 		(*ExecuteRequest_StartRun)(nil),
 		(*ExecuteRequest_Draw)(nil),
 		(*ExecuteRequest_Act)(nil),
@@ -3150,8 +5754,36 @@ func file_wayfarer_expedition_v1_expedition_proto_init() {
 		(*ExecuteRequest_Leave)(nil),
 		(*ExecuteRequest_Promote)(nil),
 		(*ExecuteRequest_AbandonRun)(nil),
+		(*ExecuteRequest_AdjustRun)(nil),
+		(*ExecuteRequest_StartDelve)(nil),
+		(*ExecuteRequest_RecordMembers)(nil),
+		(*ExecuteRequest_RecordProvisions)(nil),
+		(*ExecuteRequest_RecordLights)(nil),
+		(*ExecuteRequest_BeginDelve)(nil),
+		(*ExecuteRequest_DelveMove)(nil),
+		(*ExecuteRequest_Interact)(nil),
+		(*ExecuteRequest_HunkerDown)(nil),
+		(*ExecuteRequest_LeaveHunker)(nil),
+		(*ExecuteRequest_Wait)(nil),
+		(*ExecuteRequest_AddRealTime)(nil),
+		(*ExecuteRequest_TakeRisk)(nil),
+		(*ExecuteRequest_ShortRest)(nil),
+		(*ExecuteRequest_DelveLongRest)(nil),
+		(*ExecuteRequest_StartCombat)(nil),
+		(*ExecuteRequest_FightRounds)(nil),
+		(*ExecuteRequest_EndCombat)(nil),
+		(*ExecuteRequest_AddLight)(nil),
+		(*ExecuteRequest_SwitchLight)(nil),
+		(*ExecuteRequest_RefuelLight)(nil),
+		(*ExecuteRequest_CastSpell)(nil),
+		(*ExecuteRequest_EndSpell)(nil),
+		(*ExecuteRequest_LeaveDelve)(nil),
+		(*ExecuteRequest_NarrateEvent)(nil),
+		(*ExecuteRequest_AddRemark)(nil),
+		(*ExecuteRequest_RaiseDanger)(nil),
+		(*ExecuteRequest_AdjustDelve)(nil),
 	}
-	file_wayfarer_expedition_v1_expedition_proto_msgTypes[10].OneofWrappers = []any{
+	file_wayfarer_expedition_v1_expedition_proto_msgTypes[13].OneofWrappers = []any{
 		(*ExecuteResponse_StartJourney)(nil),
 		(*ExecuteResponse_Move)(nil),
 		(*ExecuteResponse_Search)(nil),
@@ -3174,6 +5806,8 @@ func file_wayfarer_expedition_v1_expedition_proto_init() {
 		(*ExecuteResponse_TakeTurn)(nil),
 		(*ExecuteResponse_Retreat)(nil),
 		(*ExecuteResponse_EndJourney)(nil),
+		(*ExecuteResponse_JoinJourney)(nil),
+		(*ExecuteResponse_AdjustJourney)(nil),
 		(*ExecuteResponse_StartRun)(nil),
 		(*ExecuteResponse_Draw)(nil),
 		(*ExecuteResponse_Act)(nil),
@@ -3181,8 +5815,36 @@ func file_wayfarer_expedition_v1_expedition_proto_init() {
 		(*ExecuteResponse_Leave)(nil),
 		(*ExecuteResponse_Promote)(nil),
 		(*ExecuteResponse_AbandonRun)(nil),
+		(*ExecuteResponse_AdjustRun)(nil),
+		(*ExecuteResponse_StartDelve)(nil),
+		(*ExecuteResponse_RecordMembers)(nil),
+		(*ExecuteResponse_RecordProvisions)(nil),
+		(*ExecuteResponse_RecordLights)(nil),
+		(*ExecuteResponse_BeginDelve)(nil),
+		(*ExecuteResponse_DelveMove)(nil),
+		(*ExecuteResponse_Interact)(nil),
+		(*ExecuteResponse_HunkerDown)(nil),
+		(*ExecuteResponse_LeaveHunker)(nil),
+		(*ExecuteResponse_Wait)(nil),
+		(*ExecuteResponse_AddRealTime)(nil),
+		(*ExecuteResponse_TakeRisk)(nil),
+		(*ExecuteResponse_ShortRest)(nil),
+		(*ExecuteResponse_DelveLongRest)(nil),
+		(*ExecuteResponse_StartCombat)(nil),
+		(*ExecuteResponse_FightRounds)(nil),
+		(*ExecuteResponse_EndCombat)(nil),
+		(*ExecuteResponse_AddLight)(nil),
+		(*ExecuteResponse_SwitchLight)(nil),
+		(*ExecuteResponse_RefuelLight)(nil),
+		(*ExecuteResponse_CastSpell)(nil),
+		(*ExecuteResponse_EndSpell)(nil),
+		(*ExecuteResponse_LeaveDelve)(nil),
+		(*ExecuteResponse_NarrateEvent)(nil),
+		(*ExecuteResponse_AddRemark)(nil),
+		(*ExecuteResponse_RaiseDanger)(nil),
+		(*ExecuteResponse_AdjustDelve)(nil),
 	}
-	file_wayfarer_expedition_v1_expedition_proto_msgTypes[13].OneofWrappers = []any{
+	file_wayfarer_expedition_v1_expedition_proto_msgTypes[22].OneofWrappers = []any{
 		(*ExpeditionEvent_Created)(nil),
 		(*ExpeditionEvent_StartIntended)(nil),
 		(*ExpeditionEvent_StartRefused)(nil),
@@ -3190,18 +5852,27 @@ func file_wayfarer_expedition_v1_expedition_proto_init() {
 		(*ExpeditionEvent_Executed)(nil),
 		(*ExpeditionEvent_PhaseChanged)(nil),
 		(*ExpeditionEvent_Concluded)(nil),
+		(*ExpeditionEvent_SessionOpened)(nil),
+		(*ExpeditionEvent_SessionClosed)(nil),
+		(*ExpeditionEvent_ClockIntended)(nil),
+		(*ExpeditionEvent_ClockAdvanced)(nil),
+		(*ExpeditionEvent_AbsenceSet)(nil),
+		(*ExpeditionEvent_TurnChanged)(nil),
+		(*ExpeditionEvent_StoodIn)(nil),
 	}
-	file_wayfarer_expedition_v1_expedition_proto_msgTypes[16].OneofWrappers = []any{
+	file_wayfarer_expedition_v1_expedition_proto_msgTypes[25].OneofWrappers = []any{
 		(*StartCommand_StartJourney)(nil),
 		(*StartCommand_StartRun)(nil),
+		(*StartCommand_StartDelve)(nil),
 	}
+	file_wayfarer_expedition_v1_expedition_proto_msgTypes[36].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wayfarer_expedition_v1_expedition_proto_rawDesc), len(file_wayfarer_expedition_v1_expedition_proto_rawDesc)),
-			NumEnums:      1,
-			NumMessages:   22,
+			NumEnums:      2,
+			NumMessages:   38,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

@@ -4,7 +4,7 @@
 // - protoc             (unknown)
 // source: wayfarer/expedition/v1/expedition.proto
 
-// Package wayfarer.expedition.v1 is the long-running whole: one journey and the runs on its way, under one order.
+// Package wayfarer.expedition.v1 is the long-running whole: one journey and the runs and delves on its way, under one order.
 
 package expeditionv1
 
@@ -26,6 +26,9 @@ const (
 	ExpeditionService_ListExpeditions_FullMethodName   = "/wayfarer.expedition.v1.ExpeditionService/ListExpeditions"
 	ExpeditionService_WatchExpedition_FullMethodName   = "/wayfarer.expedition.v1.ExpeditionService/WatchExpedition"
 	ExpeditionService_Execute_FullMethodName           = "/wayfarer.expedition.v1.ExpeditionService/Execute"
+	ExpeditionService_OpenSession_FullMethodName       = "/wayfarer.expedition.v1.ExpeditionService/OpenSession"
+	ExpeditionService_CloseSession_FullMethodName      = "/wayfarer.expedition.v1.ExpeditionService/CloseSession"
+	ExpeditionService_SetAbsence_FullMethodName        = "/wayfarer.expedition.v1.ExpeditionService/SetAbsence"
 	ExpeditionService_AbandonExpedition_FullMethodName = "/wayfarer.expedition.v1.ExpeditionService/AbandonExpedition"
 )
 
@@ -33,10 +36,11 @@ const (
 //
 // For semantics around ctx use and closing/ending streaming RPCs, please refer to https://pkg.go.dev/google.golang.org/grpc/?tab=doc#ClientConn.NewStream.
 //
-// ExpeditionService orders what a party does from its departure to its return: one journey and the runs on its way.
+// ExpeditionService orders what a party does from its departure to its return: one journey, and the runs and
+// delves on its way.
 //
-// All commands of an expedition pass through Execute, one after the other, and its log holds every record of the journey
-// and the runs, whole and in order. The services that own these refuse commands given to them directly.
+// All commands of an expedition pass through Execute, one after the other, and its log holds every record of the journey,
+// the runs and the delves, whole and in order. The services that own these refuse commands given to them directly.
 //
 // Every mutation takes a request_id: sending it again, whenever and to whichever replica, gets the first answer.
 // Refusals are FAILED_PRECONDITION with an ErrorInfo whose reason is named at the method.
@@ -51,11 +55,21 @@ type ExpeditionServiceClient interface {
 	// WatchExpedition sends every record of the log after from_seq, then follows it until the expedition is concluded or
 	// the caller leaves.
 	WatchExpedition(ctx context.Context, in *WatchExpeditionRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[WatchExpeditionResponse], error)
-	// Execute gives one command to the journey or the open run. The service that owns it checks who may give it and what
+	// Execute gives one command to the journey, the open run or the open delve. The service that owns it checks who may give it and what
 	// the rules say; its refusals come through unchanged.
-	// Refused: EXPEDITION_ENDED, WRONG_PHASE (metadata phase), RUN_OPEN (the journey cannot end while a run is open).
+	// Refused: EXPEDITION_ENDED, WRONG_PHASE (metadata phase), RUN_OPEN (the journey cannot end while a run or
+	// delve is open).
 	Execute(ctx context.Context, in *ExecuteRequest, opts ...grpc.CallOption) (*ExecuteResponse, error)
-	// AbandonExpedition gives up the open run, then the journey, and concludes the expedition. By whoever may give both up:
+	// OpenSession tells that the table plays from now on: while a session is open, real minutes count in an open delve
+	// (POOL-ADD-02), before each of its commands, every ten minutes, and at the end. Outside sessions time stands still. By the
+	// creator or a GM. Refused: EXPEDITION_ENDED, SESSION_OPEN.
+	OpenSession(ctx context.Context, in *OpenSessionRequest, opts ...grpc.CallOption) (*OpenSessionResponse, error)
+	// CloseSession tells that the table has stopped playing. By the creator or a GM. Refused: EXPEDITION_ENDED, NO_SESSION.
+	CloseSession(ctx context.Context, in *CloseSessionRequest, opts ...grpc.CallOption) (*CloseSessionResponse, error)
+	// SetAbsence changes what happens when those whose turn it is let it pass. It holds from the next turn on. By the creator
+	// or a GM. Refused: EXPEDITION_ENDED.
+	SetAbsence(ctx context.Context, in *SetAbsenceRequest, opts ...grpc.CallOption) (*SetAbsenceResponse, error)
+	// AbandonExpedition gives up the open run or delve, then the journey, and concludes the expedition. By whoever may give both up:
 	// for the run its leader, for the journey a traveler, before the journey whoever created the expedition; or a GM.
 	// Refused: EXPEDITION_ENDED, NOT_LEADER.
 	AbandonExpedition(ctx context.Context, in *AbandonExpeditionRequest, opts ...grpc.CallOption) (*AbandonExpeditionResponse, error)
@@ -128,6 +142,36 @@ func (c *expeditionServiceClient) Execute(ctx context.Context, in *ExecuteReques
 	return out, nil
 }
 
+func (c *expeditionServiceClient) OpenSession(ctx context.Context, in *OpenSessionRequest, opts ...grpc.CallOption) (*OpenSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(OpenSessionResponse)
+	err := c.cc.Invoke(ctx, ExpeditionService_OpenSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *expeditionServiceClient) CloseSession(ctx context.Context, in *CloseSessionRequest, opts ...grpc.CallOption) (*CloseSessionResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(CloseSessionResponse)
+	err := c.cc.Invoke(ctx, ExpeditionService_CloseSession_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *expeditionServiceClient) SetAbsence(ctx context.Context, in *SetAbsenceRequest, opts ...grpc.CallOption) (*SetAbsenceResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(SetAbsenceResponse)
+	err := c.cc.Invoke(ctx, ExpeditionService_SetAbsence_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *expeditionServiceClient) AbandonExpedition(ctx context.Context, in *AbandonExpeditionRequest, opts ...grpc.CallOption) (*AbandonExpeditionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AbandonExpeditionResponse)
@@ -142,10 +186,11 @@ func (c *expeditionServiceClient) AbandonExpedition(ctx context.Context, in *Aba
 // All implementations must embed UnimplementedExpeditionServiceServer
 // for forward compatibility.
 //
-// ExpeditionService orders what a party does from its departure to its return: one journey and the runs on its way.
+// ExpeditionService orders what a party does from its departure to its return: one journey, and the runs and
+// delves on its way.
 //
-// All commands of an expedition pass through Execute, one after the other, and its log holds every record of the journey
-// and the runs, whole and in order. The services that own these refuse commands given to them directly.
+// All commands of an expedition pass through Execute, one after the other, and its log holds every record of the journey,
+// the runs and the delves, whole and in order. The services that own these refuse commands given to them directly.
 //
 // Every mutation takes a request_id: sending it again, whenever and to whichever replica, gets the first answer.
 // Refusals are FAILED_PRECONDITION with an ErrorInfo whose reason is named at the method.
@@ -160,11 +205,21 @@ type ExpeditionServiceServer interface {
 	// WatchExpedition sends every record of the log after from_seq, then follows it until the expedition is concluded or
 	// the caller leaves.
 	WatchExpedition(*WatchExpeditionRequest, grpc.ServerStreamingServer[WatchExpeditionResponse]) error
-	// Execute gives one command to the journey or the open run. The service that owns it checks who may give it and what
+	// Execute gives one command to the journey, the open run or the open delve. The service that owns it checks who may give it and what
 	// the rules say; its refusals come through unchanged.
-	// Refused: EXPEDITION_ENDED, WRONG_PHASE (metadata phase), RUN_OPEN (the journey cannot end while a run is open).
+	// Refused: EXPEDITION_ENDED, WRONG_PHASE (metadata phase), RUN_OPEN (the journey cannot end while a run or
+	// delve is open).
 	Execute(context.Context, *ExecuteRequest) (*ExecuteResponse, error)
-	// AbandonExpedition gives up the open run, then the journey, and concludes the expedition. By whoever may give both up:
+	// OpenSession tells that the table plays from now on: while a session is open, real minutes count in an open delve
+	// (POOL-ADD-02), before each of its commands, every ten minutes, and at the end. Outside sessions time stands still. By the
+	// creator or a GM. Refused: EXPEDITION_ENDED, SESSION_OPEN.
+	OpenSession(context.Context, *OpenSessionRequest) (*OpenSessionResponse, error)
+	// CloseSession tells that the table has stopped playing. By the creator or a GM. Refused: EXPEDITION_ENDED, NO_SESSION.
+	CloseSession(context.Context, *CloseSessionRequest) (*CloseSessionResponse, error)
+	// SetAbsence changes what happens when those whose turn it is let it pass. It holds from the next turn on. By the creator
+	// or a GM. Refused: EXPEDITION_ENDED.
+	SetAbsence(context.Context, *SetAbsenceRequest) (*SetAbsenceResponse, error)
+	// AbandonExpedition gives up the open run or delve, then the journey, and concludes the expedition. By whoever may give both up:
 	// for the run its leader, for the journey a traveler, before the journey whoever created the expedition; or a GM.
 	// Refused: EXPEDITION_ENDED, NOT_LEADER.
 	AbandonExpedition(context.Context, *AbandonExpeditionRequest) (*AbandonExpeditionResponse, error)
@@ -192,6 +247,15 @@ func (UnimplementedExpeditionServiceServer) WatchExpedition(*WatchExpeditionRequ
 }
 func (UnimplementedExpeditionServiceServer) Execute(context.Context, *ExecuteRequest) (*ExecuteResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method Execute not implemented")
+}
+func (UnimplementedExpeditionServiceServer) OpenSession(context.Context, *OpenSessionRequest) (*OpenSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method OpenSession not implemented")
+}
+func (UnimplementedExpeditionServiceServer) CloseSession(context.Context, *CloseSessionRequest) (*CloseSessionResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method CloseSession not implemented")
+}
+func (UnimplementedExpeditionServiceServer) SetAbsence(context.Context, *SetAbsenceRequest) (*SetAbsenceResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method SetAbsence not implemented")
 }
 func (UnimplementedExpeditionServiceServer) AbandonExpedition(context.Context, *AbandonExpeditionRequest) (*AbandonExpeditionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AbandonExpedition not implemented")
@@ -300,6 +364,60 @@ func _ExpeditionService_Execute_Handler(srv interface{}, ctx context.Context, de
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ExpeditionService_OpenSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(OpenSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExpeditionServiceServer).OpenSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ExpeditionService_OpenSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExpeditionServiceServer).OpenSession(ctx, req.(*OpenSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ExpeditionService_CloseSession_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(CloseSessionRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExpeditionServiceServer).CloseSession(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ExpeditionService_CloseSession_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExpeditionServiceServer).CloseSession(ctx, req.(*CloseSessionRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ExpeditionService_SetAbsence_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(SetAbsenceRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExpeditionServiceServer).SetAbsence(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ExpeditionService_SetAbsence_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExpeditionServiceServer).SetAbsence(ctx, req.(*SetAbsenceRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ExpeditionService_AbandonExpedition_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AbandonExpeditionRequest)
 	if err := dec(in); err != nil {
@@ -340,6 +458,18 @@ var ExpeditionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "Execute",
 			Handler:    _ExpeditionService_Execute_Handler,
+		},
+		{
+			MethodName: "OpenSession",
+			Handler:    _ExpeditionService_OpenSession_Handler,
+		},
+		{
+			MethodName: "CloseSession",
+			Handler:    _ExpeditionService_CloseSession_Handler,
+		},
+		{
+			MethodName: "SetAbsence",
+			Handler:    _ExpeditionService_SetAbsence_Handler,
 		},
 		{
 			MethodName: "AbandonExpedition",

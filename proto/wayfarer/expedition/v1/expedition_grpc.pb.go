@@ -59,6 +59,9 @@ type ExpeditionServiceClient interface {
 	// the rules say; its refusals come through unchanged.
 	// Refused: EXPEDITION_ENDED, WRONG_PHASE (metadata phase), RUN_OPEN (the journey cannot end while a run or
 	// delve is open).
+	// Refused as UNAVAILABLE, with the time to wait, and to be repeated with the same request_id: RUN_SETTLING (the journey
+	// cannot end before a run has given back what it borrowed), JOURNEY_ENDING (the journey is giving back), EXPEDITION_BUSY,
+	// TEMPORAL_UNAVAILABLE, and NO_OUTCOME (it is not known whether the command was carried out).
 	Execute(ctx context.Context, in *ExecuteRequest, opts ...grpc.CallOption) (*ExecuteResponse, error)
 	// OpenSession tells that the table plays from now on: while a session is open, real minutes count in an open delve
 	// (POOL-ADD-02), before each of its commands, every ten minutes, and at the end. Outside sessions time stands still. By the
@@ -72,6 +75,8 @@ type ExpeditionServiceClient interface {
 	// AbandonExpedition gives up the open run or delve, then the journey, and concludes the expedition. By whoever may give both up:
 	// for the run its leader, for the journey a traveler, before the journey whoever created the expedition; or a GM.
 	// Refused: EXPEDITION_ENDED, NOT_LEADER.
+	// Before the journey anybody else gets PERMISSION_DENIED NOT_CREATOR. UNAVAILABLE as Execute is: RUN_SETTLING,
+	// JOURNEY_ENDING, EXPEDITION_BUSY, TEMPORAL_UNAVAILABLE, NO_OUTCOME.
 	AbandonExpedition(ctx context.Context, in *AbandonExpeditionRequest, opts ...grpc.CallOption) (*AbandonExpeditionResponse, error)
 }
 
@@ -209,6 +214,9 @@ type ExpeditionServiceServer interface {
 	// the rules say; its refusals come through unchanged.
 	// Refused: EXPEDITION_ENDED, WRONG_PHASE (metadata phase), RUN_OPEN (the journey cannot end while a run or
 	// delve is open).
+	// Refused as UNAVAILABLE, with the time to wait, and to be repeated with the same request_id: RUN_SETTLING (the journey
+	// cannot end before a run has given back what it borrowed), JOURNEY_ENDING (the journey is giving back), EXPEDITION_BUSY,
+	// TEMPORAL_UNAVAILABLE, and NO_OUTCOME (it is not known whether the command was carried out).
 	Execute(context.Context, *ExecuteRequest) (*ExecuteResponse, error)
 	// OpenSession tells that the table plays from now on: while a session is open, real minutes count in an open delve
 	// (POOL-ADD-02), before each of its commands, every ten minutes, and at the end. Outside sessions time stands still. By the
@@ -222,6 +230,8 @@ type ExpeditionServiceServer interface {
 	// AbandonExpedition gives up the open run or delve, then the journey, and concludes the expedition. By whoever may give both up:
 	// for the run its leader, for the journey a traveler, before the journey whoever created the expedition; or a GM.
 	// Refused: EXPEDITION_ENDED, NOT_LEADER.
+	// Before the journey anybody else gets PERMISSION_DENIED NOT_CREATOR. UNAVAILABLE as Execute is: RUN_SETTLING,
+	// JOURNEY_ENDING, EXPEDITION_BUSY, TEMPORAL_UNAVAILABLE, NO_OUTCOME.
 	AbandonExpedition(context.Context, *AbandonExpeditionRequest) (*AbandonExpeditionResponse, error)
 	mustEmbedUnimplementedExpeditionServiceServer()
 }

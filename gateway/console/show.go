@@ -8,6 +8,7 @@ import (
 
 	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
 	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
+	expeditionv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/expedition/v1"
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
 	travelv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1"
 )
@@ -51,6 +52,10 @@ func (c *call) show(res proto.Message) (string, error) {
 		return fmt.Sprintf("Note %s is filed for the game masters.", idOf(r.GetRequest().GetName())), nil
 	case *partyv1.CloseRequestResponse:
 		return fmt.Sprintf("Note %s of %s is closed.", idOf(r.GetRequest().GetName()), c.called(r.GetRequest().GetCharacter())), nil
+	case *expeditionv1.CreateExpeditionResponse:
+		return expeditionText(r.GetExpedition()), nil
+	case *expeditionv1.AbandonExpeditionResponse:
+		return expeditionText(r.GetExpedition()), nil
 	case *dicev1.RollResponse:
 		return c.rollText(r.GetRoll()), nil
 	case *travelv1.CreateMissionBoardResponse:

@@ -110,6 +110,7 @@ func init() { //nolint:gochecknoinits // see above
 	}{
 		{topic{"dungeon", "parties and dungeons by the cards"}, diggerCommands()},
 		{topic{"travel", "journeys over the map"}, travelCommands()},
+		{topic{"expedition", "journeys and dungeons as one whole"}, expeditionCommands()},
 		{topic{"crawl", "turns inside sites"}, crawlCommands()},
 		{topic{"pool", "delves by the danger pool"}, poolCommands()},
 		{topic{"missions", "missions and rumours"}, missionCommands()},

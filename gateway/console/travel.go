@@ -25,7 +25,7 @@ func travelCommands() []command {
 			name: "travel/start", who: "a traveler of the company",
 			args: []arg{{name: "company", kind: name}},
 			options: []arg{
-				{name: "region", optional: true}, {name: "hex", optional: true}, {name: "inside", optional: true},
+				{name: "region", optional: true}, {name: "hex", optional: true}, {name: "inside", optional: true}, {name: "expedition", optional: true},
 			},
 			help: "Sets the company out on a journey, from a hex; game masters may begin inside a location. The region may be left out where there is only one.",
 			plan: (*call).startJourney,
@@ -190,6 +190,13 @@ func (c *call) startJourney(a args) (proto.Message, error) {
 	}
 	if !a.has("hex") && !a.has("inside") {
 		return nil, refuse(reasonMissing, a.end, "hex=<hex>", "the hex to begin in is missing")
+	}
+	if a.has("expedition") {
+		e, err := c.expeditionNamed(a.get("expedition"))
+		if err != nil {
+			return nil, err
+		}
+		return of(e.GetName(), req), nil
 	}
 	return req, nil
 }

@@ -2,29 +2,135 @@ package notation
 
 import (
 	"errors"
+	"fmt"
 	"math"
 	"slices"
 	"strings"
 	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"pgregory.net/rapid"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
 )
 
+// alike compares notations without the columns that they were read from.
+var alike = cmp.Options{cmp.AllowUnexported(Value{}), cmpopts.IgnoreUnexported(Expr{}), cmpopts.EquateEmpty()}
+
 func TestParse(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]string{
-		"d6":             "1d6",
-		"2d6+1":          "2d6+1",
-		" 2D6 - 3 + d4 ": "2d6-3+1d4",
-		"-1d8":           "-1d8",
-		"+7":             "7",
-		"0":              "0",
-		"3d6\u22121":     "3d6-1",
-		"\uff12d\uff16":  "2d6",
-		"2d6\u00a0+ 1":   "2d6+1",
-		"1d1000000":      "1d1000000",
-		"1000d1":         "1000d1",
-		"10d10+990d1000": "10d10+990d1000",
+		"d6":                             "1d6",
+		"2d6+1":                          "2d6+1",
+		" 2D6 - 3 + d4 ":                 "2d6-3+1d4",
+		"-1d8":                           "-1d8",
+		"+7":                             "7",
+		"0":                              "0",
+		"1.50":                           "1.5",
+		".25":                            "0.25",
+		"3d6\u22121":                     "3d6-1",
+		"3d6\u20131":                     "3d6-1",
+		"\uff12d\uff16":                  "2d6",
+		"\uff12\uff24\uff16\uff0b\uff11": "2d6+1",
+		"2d6\u00a0+ 1":                   "2d6+1",
+		"2d6 × 2 ÷ 4":                    "2d6*2/4",
+		"1d1000000":                      "1d1000000",
+		"1000d1":                         "1000d1",
+		"d%":                             "1d100",
+		"2d%%7":                          "2d100%7",
+		"4dF":                            "4dF",
+		"4df.2":                          "4dF",
+		"dF.1":                           "1dF.1",
+		"2d{1, 1,-2}":                    "2d{1,1,-2}",
+		"(1+2)d(2*3)":                    "(1+2)d(2*3)",
+		"(2)d6":                          "2d6",
+		"(d4)d6":                         "(1d4)d6",
+		"((2d6))":                        "2d6",
+		"1+2*3":                          "1+2*3",
+		"(1+2)*3":                        "(1+2)*3",
+		"1-(2-3)":                        "1-(2-3)",
+		"(1-2)-3":                        "1-2-3",
+		"2^3^2":                          "2^3^2",
+		"(2^3)^2":                        "(2^3)^2",
+		"2**-1":                          "2^-1",
+		"-2^2":                           "-2^2",
+		"(-2)^2":                         "(-2)^2",
+		"10//3":                          "10//3",
+		"10 // 3":                        "10//3",
+		"1--2":                           "1--2",
+		"2d6++1":                         "2d6+1",
+		"4d6kh3":                         "4d6kh3",
+		"4d6 kh3":                        "4d6kh3",
+		"4d6KH3":                         "4d6kh3",
+		"4d6k3":                          "4d6kh3",
+		"4d6k":                           "4d6kh1",
+		"4d6d1":                          "4d6dl1",
+		"4d6dl":                          "4d6dl1",
+		"4d6pl1":                         "4d6dl1",
+		"4d6ph1":                         "4d6dh1",
+		"4d6p1":                          "4d6d=1",
+		"4d6p<3":                         "4d6d<3",
+		"4d6k>=4":                        "4d6k>=4",
+		"4d6d==1":                        "4d6d=1",
+		"4d6dl1kh2":                      "4d6kh2dl1",
+		"4d6kh(1+1)":                     "4d6kh(1+1)",
+		"2d6r<3":                         "2d6r<3",
+		"2d6r1":                          "2d6r=1",
+		"2d6rr1ro<2":                     "2d6r=1ro<2",
+		"2d6r":                           "2d6rr",
+		"2d6r ro":                        "2d6rrro",
+		"6d6!":                           "6d6!",
+		"6d6!!":                          "6d6!!",
+		"6d6!p":                          "6d6!p",
+		"6d6!!p>4":                       "6d6!!p>4",
+		"6d6!=5":                         "6d6!=5",
+		"6d6!5":                          "6d6!=5",
+		"6d6!>4x2":                       "6d6!>4x2",
+		"6d6!x2>4":                       "6d6!x2>4",
+		"6d6! >4":                        "6d6! >4",
+		"6d6e6":                          "6d6!=6",
+		"6d6ra6":                         "6d6!=6x1",
+		"6d6mi3ma5":                      "6d6min3max5",
+		"6d6max5min3":                    "6d6min3max5",
+		"4dFmin-1":                       "4dFmin-1",
+		"4d6>3":                          "4d6>3",
+		"4d6 > 3 f 1":                    "4d6>3f=1",
+		"4d6>=(1+2)":                     "4d6>=(1+2)",
+		"4d6<>2":                         "4d6<>2",
+		"(4d6)>14":                       "(4d6)>14",
+		"2d6+1>7":                        "2d6+1>7",
+		"(1+2d6)>7":                      "(1+2d6)>7",
+		"7<2d6":                          "7<2d6",
+		"(2d6)!=7":                       "(2d6)<>7",
+		"5 == 5":                         "5=5",
+		"3d6u":                           "3d6u",
+		"3d6uo=2":                        "3d6uo=2",
+		"2d20cs20cf1":                    "2d20cs=20cf=1",
+		"2d20cs>18cfcs":                  "2d20cs>18cscf",
+		"4d6s":                           "4d6sa",
+		"4d6sdkh2":                       "4d6kh2sd",
+		"{4d6+2d8, 3d20, 5d10}kh1":       "{4d6+2d8, 3d20, 5d10}kh1",
+		"{2d6,3d4}>5f<2":                 "{2d6, 3d4}>5f<2",
+		"(1d6, 2d4)k1":                   "{1d6, 2d4}kh1",
+		"{4d6+2}kl2":                     "{4d6+2}kl2",
+		"{{1,2}dh1,3}sd":                 "{{1, 2}dh1, 3}sd",
+		"abs(-3)":                        "abs(-3)",
+		"max(1d6,2,3d4)":                 "max(1d6, 2, 3d4)",
+		"ROUND(1d6/2)":                   "round(1d6/2)",
+		"2d6[fire]+1[ magic  x ]":        "2d6[fire]+1[magic x]",
+		"(1+2)[a][b]*2":                  "(1+2)[a, b]*2",
+		"-2[a]":                          "-2[a]",
+		"(-2)[a]":                        "(-2)[a]",
+		"2d6 # for  luck":                "2d6 # for luck",
+		"2d6 // comes to blows":          "2d6 # comes to blows",
+		"2d6 /* in */ +1 # out":          "2d6+1 # in out",
+		"ud8":                            "1ud8",
+		"2UD20kl":                        "2ud20kl1",
+		"dw5":                            "dw5",
+		"DW5d2p1+1":                      "dw5d2p1+1",
+		"dw0p3":                          "dw0p3",
 	} {
 		t.Run(in, func(t *testing.T) {
 			t.Parallel()
@@ -36,8 +142,11 @@ func TestParse(t *testing.T) {
 				t.Errorf("canonical = %q, want %q", n, want)
 			}
 			again, err := Parse(n.String())
-			if err != nil || !slices.Equal(again, n) {
-				t.Errorf("parse(print) = %v, %v, want %v", again, err, n)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(n, again, alike); d != "" {
+				t.Errorf("parse(print): %s", d)
 			}
 		})
 	}
@@ -46,23 +155,91 @@ func TestParse(t *testing.T) {
 func TestParseRefuses(t *testing.T) {
 	t.Parallel()
 	for in, want := range map[string]struct{ code, message string }{
-		"":                              {BadNotation, "column 1: found the end"},
-		"d":                             {BadNotation, "column 2: found the end, expected the number of sides"},
-		"2d":                            {BadNotation, "column 3"},
-		"2d6 3":                         {BadNotation, `column 5: found '3', expected "+"`},
-		"2d6+":                          {BadNotation, "column 5"},
-		"2d6++1":                        {BadNotation, "column 5: found '+'"},
-		"2x6":                           {BadNotation, "column 2: found 'x'"},
-		"1d0":                           {BadNotation, "column 3: found '0', expected at least 1 side"},
-		"0d6":                           {BadNotation, "column 1: found '0', expected at least 1 die"},
-		"1d2147483648":                  {BadNotation, "column 3"},
-		"1000001":                       {BadNotation, "column 1"},
-		"99999999999999999999999999d6":  {BadNotation, "column 1"},
-		"1001d6":                        {TooMuchWork, "1000"},
-		"600d6+600d6":                   {TooMuchWork, "1000"},
-		strings.Repeat("1+", 100) + "1": {TooMuchWork, "100 terms"},
+		"":                                    {BadNotation, "column 1: found the end"},
+		" ":                                   {BadNotation, "column 2: found the end"},
+		"d":                                   {BadNotation, "column 2: found the end, expected the number of sides"},
+		"2d":                                  {BadNotation, "column 3"},
+		"2d6 3":                               {BadNotation, "column 5: found '3', expected an operator or the end"},
+		"2d6 d4":                              {BadNotation, "column 5"},
+		"2d6+":                                {BadNotation, "column 5: found the end"},
+		"2x6":                                 {BadNotation, "column 2: found 'x'"},
+		"1d0":                                 {BadNotation, "column 3: found '0', expected at least 1 side"},
+		"0d6":                                 {BadNotation, "column 1: found '0', expected at least 1 die"},
+		"1.5d6":                               {BadNotation, "column 1"},
+		"1d2147483648":                        {BadNotation, "column 3"},
+		"2147483648d6":                        {BadNotation, "column 1: found '2', expected a number of at most 2147483647"},
+		"2147483647d6":                        {TooMuchWork, "1000 dice"},
+		"1.1234567":                           {BadNotation, "column 3: found '1', expected at most 6 decimals"},
+		"99999999999999999999999999d6":        {BadNotation, "column 1"},
+		"1001d6":                              {TooMuchWork, "1000"},
+		"(1":                                  {BadNotation, "column 3: found the end"},
+		"1)":                                  {BadNotation, "column 2: found ')'"},
+		"()":                                  {BadNotation, "column 2"},
+		"(1,)":                                {BadNotation, "column 4"},
+		"{}":                                  {BadNotation, "column 2"},
+		"{1":                                  {BadNotation, "column 3"},
+		"d{}":                                 {BadNotation, "column 3"},
+		"d{1,x}":                              {BadNotation, "column 5"},
+		"dice":                                {BadNotation, "column 2"},
+		"goblin":                              {BadNotation, "column 1"},
+		"abs 1":                               {BadNotation, "column 5"},
+		"abs()":                               {BadNotation, "column 5"},
+		"abs(1,2)":                            {BadNotation, "abs with 1 arguments"},
+		"pow(1)":                              {BadNotation, "pow with 2 arguments"},
+		"2d6[":                                {BadNotation, `expected "]"`},
+		"2d6[]":                               {BadNotation, "the text of a label"},
+		"2d6[[a]]":                            {BadNotation, "column 5"},
+		"[fire]2d6":                           {BadNotation, "column 1"},
+		"2d6 /* open":                         {BadNotation, "column 6"},
+		"1<2<3":                               {BadNotation, "column 4"},
+		"2d6!!!":                              {BadNotation, `column 6: found a second "!"`},
+		"2d6f1":                               {BadNotation, "expected a success"},
+		"2d6>3>4":                             {BadNotation, "one at most"},
+		"2d6min":                              {BadNotation, "column 7"},
+		"2d6r>":                               {BadNotation, "column 6"},
+		"{1d6,2}!":                            {BadNotation, "what a group takes"},
+		"ud7":                                 {BadNotation, "usage die"},
+		"ud%":                                 {BadNotation, "usage die"},
+		"ud8!":                                {BadNotation, "kh or kl"},
+		"dw":                                  {BadNotation, "column 3"},
+		"dw5d":                                {BadNotation, "column 5"},
+		"dw900d200":                           {TooMuchWork, "1000"},
+		"1d1!":                                {Endless, "every face of a d1 explodes"},
+		"1d6!>0":                              {Endless, "explodes"},
+		"1d6!!p<=6":                           {Endless, "explodes"},
+		"1d6r<6!":                             {Endless, "explodes"},
+		"1d6r<4r>3":                           {Endless, "every face of a d6 is rolled again"},
+		"1d6r<4r=4r=5r=6":                     {Endless, "rolled again"},
+		"d{2,2}r2":                            {Endless, "rolled again"},
+		"1d(3-2)!":                            {Endless, "explodes"},
+		"1d1000000r<1000001":                  {Endless, "rolled again"},
+		"7d6u":                                {Endless, "unique"},
+		"1d6/0":                               {DivisionByZero, "column 4"},
+		"1/(2-2)":                             {DivisionByZero, "1"},
+		"1//0":                                {DivisionByZero, ""},
+		"1%0":                                 {DivisionByZero, ""},
+		"0^-1":                                {DivisionByZero, ""},
+		"2^63":                                {Overflow, ""},
+		"2147483647*2147483647*3":             {Overflow, ""},
+		"2^1001":                              {Overflow, ""},
+		"sqrt(-1)":                            {BadValue, "no value"},
+		"log(0)":                              {Overflow, ""},
+		"(1/2)d6":                             {BadValue, "column 3: a number of dice cannot be 1/2"},
+		"(-1)d6":                              {BadValue, "cannot be -1"},
+		"1d(0)":                               {BadValue, "a number of sides cannot be 0"},
+		"1d6kh(1/2)":                          {BadValue, "cannot be 1/2"},
+		"(2000)d6":                            {TooMuchWork, "1000"},
+		"1d6!x1001":                           {TooMuchWork, "1000"},
+		strings.Repeat("1+", 600) + "1":       {TooMuchWork, "1000 parts"},
+		strings.Repeat("(", 2000):             {TooMuchWork, "nested at most 100"},
+		strings.Repeat("(", 10_000):           {TooMuchWork, "4096 characters"},
+		strings.Repeat("-", 2000) + "1":       {TooMuchWork, "nested"},
+		strings.Repeat("2^", 500) + "1":       {TooMuchWork, "nested"},
+		strings.Repeat("{", 2000):             {TooMuchWork, "nested"},
+		"1 #" + strings.Repeat("x", 300):      {TooMuchWork, "200 characters"},
+		"1[" + strings.Repeat("x", 300) + "]": {TooMuchWork, "200 characters"},
 	} {
-		t.Run(in, func(t *testing.T) {
+		t.Run(in[:min(len(in), 40)], func(t *testing.T) {
 			t.Parallel()
 			n, err := Parse(in)
 			var r *play.Refusal
@@ -73,49 +250,400 @@ func TestParseRefuses(t *testing.T) {
 	}
 }
 
-func TestRollTakesDiceInOrderAndSums(t *testing.T) {
-	t.Parallel()
-	n, err := Parse("2d6-1d4+10")
+// scripted rolls a notation with the faces given.
+func scripted(t *testing.T, text string, faces ...int) (*Result, error) {
+	t.Helper()
+	n, err := Parse(text)
 	if err != nil {
 		t.Fatal(err)
 	}
-	dice := play.ReportedDice(6, 5, 3)
-	terms, total := n.Roll("test", dice)
-	if err := dice.Close(); err != nil {
+	dice := play.ReportedDice(faces...)
+	r, err := n.Roll("test", dice)
+	if closed := dice.Close(); err == nil && closed != nil {
+		t.Fatal(closed)
+	}
+	return r, err
+}
+
+func TestRoll(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		text  string
+		faces []int
+		value string
+	}{
+		"dice in order, signs":                {"2d6-1d4+10", []int{6, 5, 3}, "18"},
+		"fractions are exact":                 {"(1d6)/2+1/3", []int{5}, "17/6"},
+		"halves are rounded up":               {"round(1d6/2)", []int{5}, "3"},
+		"negative halves too":                 {"round(-1d6/2)", []int{5}, "-2"},
+		"floor":                               {"floor(-1d6/2)", []int{5}, "-3"},
+		"ceil":                                {"ceil(-1d6/2)", []int{5}, "-2"},
+		"division rounded down":               {"-1d6//2", []int{5}, "-3"},
+		"what is left has the divisor's sign": {"-1d6%3", []int{5}, "1"},
+		"functions":                           {"abs(-1d6)+sign(-7)+max(1,4,2)+min(3,2)+pow(2,3)", []int{5}, "18"},
+		"a root":                              {"sqrt(1d6)", []int{2}, "707107/500000"},
+		"more functions":                      {"exp(0)+log(1)+sin(0)+cos(0)+tan(0)", nil, "2"},
+		"a power of a fraction":               {"(1/2)^3", nil, "1/8"},
+		"a broken power":                      {"4^0.5", nil, "2"},
+		"fate dice":                           {"4dF", []int{1, 2, 3, 3}, "1"},
+		"fate dice with blanks":               {"4dF.1", []int{1, 2, 5, 6}, "0"},
+		"custom faces":                        {"2d{1,1,-9}", []int{2, 3}, "-8"},
+		"percent":                             {"d%", []int{77}, "77"},
+		"keep high":                           {"4d6kh3", []int{3, 1, 6, 2}, "11"},
+		"keep low":                            {"2d20kl1", []int{3, 17}, "3"},
+		"keep high and low":                   {"4d6kh1kl1", []int{3, 1, 6, 2}, "7"},
+		"keep more than there are":            {"2d6kh5", []int{3, 4}, "7"},
+		"keep none":                           {"2d6kh0", []int{3, 4}, "0"},
+		"keep by value":                       {"4d6k>=3", []int{3, 1, 6, 2}, "9"},
+		"drop":                                {"4d6dl1dh1", []int{3, 1, 6, 2}, "5"},
+		"drop by value":                       {"4d6d=6", []int{3, 1, 6, 6}, "4"},
+		"keep and drop":                       {"4d6kh3dl1", []int{3, 1, 6, 2}, "11"},
+		"re-roll":                             {"2d6r<3", []int{1, 2, 5, 4}, "9"},
+		"re-roll the lowest":                  {"1d6r", []int{1, 1, 2}, "2"},
+		"re-roll once":                        {"2d6ro<3", []int{1, 2, 6}, "8"},
+		"re-roll both ways":                   {"1d6r1ro2", []int{1, 2, 1, 2}, "2"},
+		"explode":                             {"2d6!", []int{6, 6, 2, 3}, "17"},
+		"explode on":                          {"1d6!>4", []int{5, 6, 1}, "12"},
+		"explode at most":                     {"1d6!x1", []int{6, 6}, "12"},
+		"explode never":                       {"1d6!x0", []int{6}, "6"},
+		"compound":                            {"2d6!!kh1", []int{6, 2, 3}, "8"},
+		"penetrate":                           {"1d6!p", []int{6, 6, 3}, "13"},
+		"penetrate in one die":                {"2d6!!pkl1", []int{6, 1, 5}, "5"},
+		"exploding dice are re-rolled":        {"1d6r1!", []int{6, 1, 2}, "8"},
+		"keep among exploded":                 {"2d6!kh1", []int{6, 5, 3}, "6"},
+		"unique":                              {"3d6u", []int{2, 2, 2, 5, 5, 1}, "8"},
+		"unique once":                         {"3d6uo", []int{2, 2, 2, 3, 2}, "7"},
+		"unique of a value":                   {"3d6u=1", []int{1, 1, 2, 2}, "5"},
+		"min and max":                         {"3d6min2max5", []int{1, 6, 3}, "10"},
+		"successes":                           {"4d6>4", []int{5, 6, 4, 1}, "2"},
+		"successes and failures":              {"4d6>4f1", []int{5, 6, 1, 1}, "0"},
+		"successes among the kept":            {"4d6kh2>4", []int{5, 6, 5, 1}, "2"},
+		"a comparison after ! is its own":     {"2d6!>5", []int{6, 1, 2}, "9"},
+		"successes after an explosion":        {"2d6! >5", []int{6, 1, 6, 6, 2}, "3"},
+		"a comparison":                        {"(2d6+1)>7", []int{3, 4}, "1"},
+		"a comparison that fails":             {"(2d6+1)<=7", []int{3, 4}, "0"},
+		"rolled counts and sides":             {"(1d4)d(1d6+1)", []int{2, 4, 5, 1}, "6"},
+		"no dice":                             {"(1d4-1)d6", []int{1}, "0"},
+		"a rolled target":                     {"2d6>(1d6)", []int{2, 2, 3}, "1"},
+		"the best of a group":                 {"{2d6, 1d20, 7}kh1", []int{1, 2, 6}, "7"},
+		"a group adds up":                     {"(2d6, 1d4)", []int{1, 2, 4}, "7"},
+		"successes of a group":                {"{2d6, 1d20}>4f<3", []int{1, 1, 6}, "0"},
+		"one part: its dice":                  {"{2d6+1d4+1}kh2", []int{1, 5, 4}, "10"},
+		"one part: what was dropped stays so": {"{2d6kh1+1d4}kl1", []int{1, 5, 4}, "4"},
+		"one part: successes":                 {"{2d6+1d4+1}>3", []int{1, 5, 4}, "2"},
+		"a group in a group":                  {"{{1d6, 1d8}kh1, 3}kl1", []int{1, 5}, "3"},
+		"dropped dice are recomputed":         {"{max(2d6, 3)*2+{1d4, 1d4}kl1}kh2", []int{2, 5, 4, 3}, "13"},
+		"a usage die":                         {"2ud8kl1", []int{5, 2}, "2"},
+		"a pool":                              {"dw5", []int{2, 2, 3, 3, 3}, "3"},
+		"a pool without a set":                {"dw5", []int{6, 6, 6, 6, 6}, "0"},
+		"danger dice make sets":               {"dw2d2", []int{4, 4, 4, 4}, "4"},
+		"penalty dice":                        {"dw3p1", []int{2, 2, 5, 2}, "0"},
+		"an empty pool":                       {"dw0p2", nil, "0"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, err := scripted(t, tc.text, tc.faces...)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := r.Value.String(); got != tc.value {
+				t.Errorf("%s of %v = %s, want %s", tc.text, tc.faces, got, tc.value)
+			}
+		})
+	}
+}
+
+func TestEveryDieHasItsHistory(t *testing.T) {
+	t.Parallel()
+	r, err := scripted(t, "3d6ro1!kh2cs6cfsd", 1, 6, 6, 2, 3, 1, 1)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if total != 18 || !slices.Equal(terms[0].Faces, []int{6, 5}) || !slices.Equal(terms[1].Faces, []int{3}) || terms[2].Value != 10 {
-		t.Errorf("Roll = %+v, %d", terms, total)
+	// 1 is rolled again to 6, which explodes to 6, which explodes to 2; then 3; then 1, again 1.
+	want := []Die{
+		{Sides: 6, Value: 6, Critical: 1, Steps: []Step{{First, 1, 1}, {Rerolled, 6, 6}}},
+		{Sides: 6, Value: 6, Critical: 1, Exploded: true, Steps: []Step{{First, 6, 6}}},
+		{Sides: 6, Value: 3, Dropped: true, Why: "kh2", Steps: []Step{{First, 3, 3}}},
+		{Sides: 6, Value: 2, Dropped: true, Why: "kh2", Exploded: true, Steps: []Step{{First, 2, 2}}},
+		{Sides: 6, Value: 1, Dropped: true, Why: "kh2", Critical: -1, Steps: []Step{{First, 1, 1}, {Rerolled, 1, 1}}},
 	}
-	if n.Dice() != 3 {
-		t.Errorf("Dice = %d", n.Dice())
+	if d := cmp.Diff(want, r.Dice); d != "" {
+		t.Error(d)
+	}
+	r, err = scripted(t, "1d6!!pr2", 6, 2, 6, 3)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = []Die{{Sides: 6, Value: 13, Steps: []Step{{First, 6, 6}, {Added, 2, 1}, {Rerolled, 6, 5}, {Added, 3, 2}}}}
+	if d := cmp.Diff(want, r.Dice); d != "" {
+		t.Error(d)
+	}
+	r, err = scripted(t, "{2d6, 1d4}kh1", 3, 3, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := r.Parts; len(p) != 2 || p[0].Dropped || !p[1].Dropped || p[1].Why != "kh1" || p[1].Value != Whole(4) {
+		t.Errorf("parts %+v", p)
+	}
+}
+
+func TestRollRefuses(t *testing.T) {
+	t.Parallel()
+	for text, tc := range map[string]struct {
+		faces []int
+		code  string
+	}{
+		"1/(1d6-1)":       {[]int{1}, DivisionByZero},
+		"(1d6)^(1d%)":     {[]int{6, 100}, Overflow},
+		"2147483647+1d6":  {[]int{1}, Overflow},
+		"-2147483647-1d6": {[]int{2}, Overflow},
+		"(1d6-3)d6":       {[]int{1}, BadValue},
+		"2d(1d6-1)":       {[]int{1}, BadValue},
+		"1d6kh(1d6/2)":    {[]int{1}, BadValue},
+		"(1d%*1d%)d6":     {[]int{100, 100}, TooMuchWork},
+		"1d(1d4)!":        {[]int{1}, Endless},
+		"(1d6)d4u":        {[]int{5, 1, 2, 3, 4, 1}, Endless},
+		"sqrt(1d6-2)":     {[]int{1}, BadValue},
+	} {
+		t.Run(text, func(t *testing.T) {
+			t.Parallel()
+			var r *play.Refusal
+			if out, err := scripted(t, text, tc.faces...); !errors.As(err, &r) || r.Code != tc.code {
+				t.Errorf("got %v, %v, want %s", out, err, tc.code)
+			}
+		})
+	}
+	n, err := Parse("1000d1000000r>1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var r *play.Refusal
+	if _, err := n.Roll("test", play.NewDice(func(sides int) (int, error) { return sides, nil })); !errors.As(err, &r) || r.Code != TooMuchWork {
+		t.Errorf("a die that is rolled again and again: %v", err)
+	}
+	boom := errors.New("boom")
+	dice := play.NewDice(func(int) (int, error) { return 0, boom })
+	if _, err := n.Roll("test", dice); err == nil || !errors.Is(dice.Close(), boom) {
+		t.Errorf("dice that fail: %v, %v", err, dice.Close())
 	}
 }
 
 func TestLargestTotalFits(t *testing.T) {
 	t.Parallel()
-	n, err := Parse("1000d1000000+" + strings.Repeat("1000000+", 98) + "1000000")
+	n, err := Parse("1000d1000000")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, total := n.Roll("test", play.NewDice(func(sides int) (int, error) { return sides, nil }))
-	if total != 1_099_000_000 || total > math.MaxInt32 {
-		t.Errorf("total = %d", total)
+	r, err := n.Roll("test", play.NewDice(func(sides int) (int, error) { return sides, nil }))
+	if err != nil || r.Total() != 1_000_000_000 || r.Total() > math.MaxInt32 {
+		t.Errorf("total %v, %v", r, err)
 	}
 }
 
+// hostile are inputs that a careless parser takes long for.
+var hostile = []string{
+	strings.Repeat("(", MaxLength), strings.Repeat("{", MaxLength), strings.Repeat("abs(", MaxLength/4), strings.Repeat("d", MaxLength),
+	strings.Repeat("-", MaxLength), strings.Repeat("1+", MaxLength/2), strings.Repeat("1d6!", MaxLength/4), strings.Repeat("r<4", MaxLength/3),
+	"1d1000000" + strings.Repeat("r<9", 1000), strings.Repeat("1d1000000r>1+", 300), strings.Repeat("/*", MaxLength/2),
+	strings.Repeat("//", MaxLength/2), strings.Repeat("[", MaxLength), "1" + strings.Repeat("[a]", 1300), strings.Repeat("9", MaxLength),
+	strings.Repeat("1000d1000000u+", 290) + "1", strings.Repeat("2^", MaxLength/2), "d{" + strings.Repeat("1,", 2000), strings.Repeat(" ", MaxLength),
+	"1d6" + strings.Repeat(" ", 4000) + "x", strings.Repeat("2d6 /**/", 500), strings.Repeat("(1d6)d", 600), strings.Repeat("\xff", MaxLength),
+}
+
+func TestParsingNeverTakesLong(t *testing.T) {
+	t.Parallel()
+	for i, text := range hostile {
+		best := time.Hour
+		for range 5 { // the best of some, since the machine has more to do
+			start := time.Now() //nolint:forbidigo // a test measures
+			_, _ = Parse(text)
+			best = min(best, time.Since(start))
+		}
+		limit := 10 * time.Millisecond
+		if raceEnabled {
+			limit *= 10
+		}
+		if best > limit {
+			t.Errorf("input %d, %.20q…: %v", i, text, best)
+		}
+	}
+}
+
+// exprs draws expressions that Parse accepts.
+func exprs(t *rapid.T, depth int) *Expr {
+	label := func(e *Expr) *Expr {
+		if rapid.IntRange(0, 9).Draw(t, "labelled") == 0 {
+			e.Label = rapid.StringMatching("[a-z]{1,5}( [a-z]{1,3})?").Draw(t, "label")
+		}
+		return e
+	}
+	number := func() *Expr {
+		e := &Expr{Kind: Number, Value: Whole(int64(rapid.IntRange(0, 30).Draw(t, "number")))}
+		if rapid.IntRange(0, 9).Draw(t, "decimal") == 0 {
+			e.Value = fraction(int64(rapid.IntRange(0, 3_000_000).Draw(t, "millionths")), decimals)
+		}
+		return e
+	}
+	whole := func(least int) *Expr {
+		return &Expr{Kind: Number, Value: Whole(int64(rapid.IntRange(least, 20).Draw(t, "whole")))}
+	}
+	kind := rapid.IntRange(0, 7).Draw(t, "kind")
+	if depth == 0 {
+		kind %= 2
+	}
+	compare := func() *Compare {
+		c := &Compare{Op: rapid.SampledFrom([]string{"=", "<>", "<", "<=", ">", ">="}).Draw(t, "op"), To: whole(0)}
+		if rapid.Bool().Draw(t, "negative") {
+			c.To = &Expr{Kind: Negate, Args: []*Expr{c.To}}
+		}
+		return c
+	}
+	switch kind {
+	case 0:
+		return label(number())
+	case 1, 2:
+		e := &Expr{Kind: Dice, Count: whole(1), Sides: whole(2), Sort: rapid.SampledFrom([]Sort{Plain, Plain, Fate, FateOne, Custom, Pool}).Draw(t, "sort")}
+		switch e.Sort {
+		case Pool:
+			e.Count, e.Sides = nil, nil
+			e.Normal, e.Danger, e.Penalty = rapid.IntRange(0, 9).Draw(t, "n"), rapid.IntRange(0, 9).Draw(t, "d"), rapid.IntRange(0, 9).Draw(t, "p")
+			return label(e)
+		case Fate, FateOne:
+			e.Sides = nil
+		case Custom:
+			e.Sides, e.Faces = nil, rapid.SliceOfN(rapid.IntRange(-9, 9), 2, 4).Draw(t, "faces")
+		case Plain, Usage:
+		}
+		for _, m := range rapid.SliceOfNDistinct(rapid.IntRange(int(Reroll), int(SortUp)), 0, 4, func(k int) int { return k }).Draw(t, "mods") {
+			mod := Mod{Kind: ModKind(m)}
+			switch mod.Kind {
+			case Compound, Penetrate, PenetrateCompound, UniqueOnce, Unique, Failure, Reroll:
+				continue // once each, endless or in need of another
+			case KeepIf, DropIf, Success:
+				mod.Compare = compare()
+			case Min, Max, KeepHigh, KeepLow, DropHigh, DropLow:
+				mod.N = whole(0)
+			case Explode:
+				mod.Kind = rapid.SampledFrom([]ModKind{Explode, Compound, Penetrate, PenetrateCompound}).Draw(t, "explosion")
+				mod.Limit = whole(0)
+				fallthrough
+			case RerollOnce, CritSuccess, CritFailure:
+				if rapid.Bool().Draw(t, "compares") {
+					mod.Compare = compare()
+				}
+			case SortUp, SortDown:
+			}
+			e.Mods = append(e.Mods, mod)
+		}
+		sortMods(e.Mods)
+		if depth > 0 && rapid.IntRange(0, 4).Draw(t, "rolled count") == 0 {
+			e.Count = &Expr{Kind: Binary, Op: "+", Args: []*Expr{exprs(t, 0), {Kind: Dice, Count: whole(1), Sides: whole(2)}}}
+		}
+		return label(e)
+	case 3:
+		return label(&Expr{Kind: Negate, Args: []*Expr{exprs(t, depth-1)}})
+	case 4:
+		e := &Expr{Kind: Group}
+		for range rapid.IntRange(1, 3).Draw(t, "parts") {
+			e.Args = append(e.Args, exprs(t, depth-1))
+		}
+		if rapid.Bool().Draw(t, "keeps") {
+			e.Mods = []Mod{{Kind: KeepHigh, N: whole(0)}}
+		}
+		return label(e)
+	case 5:
+		return label(&Expr{Kind: Call, Op: "max", Args: []*Expr{exprs(t, depth-1), exprs(t, depth-1)}})
+	}
+	op := rapid.SampledFrom([]string{"+", "-", "*", "/", "//", "%", "^", "=", "<>", "<", "<=", ">", ">="}).Draw(t, "op")
+	return label(&Expr{Kind: Binary, Op: op, Args: []*Expr{exprs(t, depth-1), exprs(t, depth-1)}})
+}
+
+func TestPrintedNotationsParseToThemselves(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := Notation{Expr: exprs(t, rapid.IntRange(0, 4).Draw(t, "depth")), Comment: rapid.StringMatching("([a-z]{1,5}( [a-z*/]{1,3})?)?").Draw(t, "comment")}
+		text := n.String()
+		again, err := Parse(text)
+		var r *play.Refusal
+		switch {
+		case errors.As(err, &r) && r.Code != BadNotation:
+			return // it divides by zero or the like
+		case err != nil:
+			t.Fatalf("%s: %v", text, err)
+		}
+		if d := cmp.Diff(n, again, alike); d != "" {
+			t.Fatalf("%s: %s", text, d)
+		}
+		if again.String() != text {
+			t.Fatalf("%s is printed as %s", text, again)
+		}
+	})
+}
+
+func TestARollUsesFacesOnlyAndEnds(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		n := Notation{Expr: exprs(t, 3)}
+		if n, err := Parse(n.String()); err == nil {
+			seed := rapid.Uint64().Draw(t, "seed")
+			roll := func() (*Result, error) {
+				s := seed
+				return n.Roll("x", play.NewDice(func(sides int) (int, error) {
+					s = s*6364136223846793005 + 1442695040888963407
+					return int(s>>33)%sides + 1, nil
+				}))
+			}
+			a, errA := roll()
+			b, errB := roll()
+			if fmt.Sprint(errA) != fmt.Sprint(errB) || errA == nil && a.Value != b.Value {
+				t.Fatalf("%s: %v, %v and %v, %v", n, a, errA, b, errB)
+			}
+		}
+	})
+}
+
 func FuzzParse(f *testing.F) {
-	for _, s := range []string{"2d6+1", "d", "--1", "1d0", "９d６"} {
+	for _, s := range append(slices.Clone(hostile), "2d6+1", "d", "--1", "1d0", "９d６", "{2d6!>4x2, abs(-1d4)}kh1[fire] # c", "(1d4)dFmin-1r<0cs>1", "2ud8kl1//dw5d2p1") {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		n, err := Parse(s)
 		if err != nil {
+			var r *play.Refusal
+			if !errors.As(err, &r) {
+				t.Fatalf("%q: %v", s, err)
+			}
 			return
 		}
 		again, err := Parse(n.String())
-		if err != nil || !slices.Equal(again, n) {
-			t.Errorf("parse(print(%q)) = %v, %v", s, again, err)
+		if err != nil {
+			t.Fatalf("parse(print(%q) = %q): %v", s, n, err)
 		}
+		if d := cmp.Diff(n, again, alike); d != "" {
+			t.Errorf("parse(print(%q) = %q): %s", s, n, d)
+		}
+		i := 0
+		_, _ = n.Roll("fuzz", play.NewDice(func(sides int) (int, error) { i++; return i*7%sides + 1, nil }))
 	})
+}
+
+func BenchmarkNotation(b *testing.B) {
+	for _, text := range []string{"1d20", "4d6kh3+4", "10d6!"} {
+		b.Run(text, func(b *testing.B) {
+			b.ReportAllocs()
+			s := uint64(1)
+			for b.Loop() {
+				n, err := Parse(text)
+				if err != nil {
+					b.Fatal(err)
+				}
+				if _, err := n.Roll("bench", play.NewDice(func(sides int) (int, error) {
+					s = s*6364136223846793005 + 1442695040888963407
+					return int(s>>33)%sides + 1, nil
+				})); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
 }

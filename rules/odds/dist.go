@@ -450,10 +450,21 @@ func (d Dist) keepTop(n, k int) (Dist, error) {
 	return out, nil
 }
 
-// keepSpan walks over the faces and counts how many dice have been placed, with the sum of those in the span.
+// keepSpan sums the dice of a run of ranks.
 func (d Dist) keepSpan(n, first, end int) (Dist, error) {
-	if steps := d.Len() * (end - first) * d.Len() * n * n / 2; steps > maxPairs {
-		return Dist{}, tooMuch("keeping dice %d to %d of %d with %d faces", first+1, end, n, d.Len())
+	return d.pick(n, func(v int64, rank int) int64 {
+		if first <= rank && rank < end {
+			return v
+		}
+		return 0
+	})
+}
+
+// pick sums what n dice are worth, each by its value and its rank among them, rising from 0. It walks over the faces and
+// counts how many dice have been placed, with what they are worth.
+func (d Dist) pick(n int, worth func(v int64, rank int) int64) (Dist, error) {
+	if steps := float64(d.Len()) * float64(d.Len()) * float64(n) * float64(n) * float64(n) / 4; steps > maxPairs {
+		return Dist{}, tooMuch("%d dice with %d faces, by their ranks", n, d.Len())
 	}
 	placed := make([]map[int64]*big.Int, n+1)
 	placed[0] = map[int64]*big.Int{0: big.NewInt(1)}
@@ -461,15 +472,18 @@ func (d Dist) keepSpan(n, first, end int) (Dist, error) {
 	for i, v := range d.vals {
 		next := make([]map[int64]*big.Int, n+1)
 		for have, sums := range placed {
+			gained := int64(0)
 			for more := 0; have+more <= n && len(sums) > 0; more++ {
-				kept := max(0, min(have+more, end)-max(have, first))
+				if more > 0 {
+					gained += worth(v, have+more-1)
+				}
 				f := new(big.Int).Binomial(int64(n-have), int64(more))
 				f.Mul(f, t.Exp(d.ways[i], big.NewInt(int64(more)), nil))
 				if next[have+more] == nil {
 					next[have+more] = map[int64]*big.Int{}
 				}
 				for s, w := range sums {
-					s += int64(kept) * v
+					s += gained
 					if next[have+more][s] == nil {
 						next[have+more][s] = new(big.Int)
 					}

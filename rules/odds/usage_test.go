@@ -9,7 +9,7 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
 )
 
-var chain = []int{4, 6, 8, 10, 12, 20}
+var sizes = []int{4, 6, 8, 10, 12, 20}
 
 func TestUsageDie(t *testing.T) {
 	t.Parallel()
@@ -27,7 +27,7 @@ func TestUsageDie(t *testing.T) {
 		20: {"30", "1101598/65835", "13120323150/1057537663", "190"},
 	} {
 		for i, w := range ways {
-			l, err := UsageDie(chain, sides, 2, w.n, w.highest)
+			l, err := UsageDie(sizes, sides, 2, w.n, w.highest)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -50,7 +50,7 @@ func TestLifetimeEqualsBruteForce(t *testing.T) {
 	}{"one die": {1, false, 6}, "lowest of two": {2, false, 3}, "highest of two": {2, true, 3}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			l, err := UsageDie(chain, 6, 2, tc.n, tc.highest)
+			l, err := UsageDie(sizes, 6, 2, tc.n, tc.highest)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,7 +104,7 @@ func TestLifetimeEqualsBruteForce(t *testing.T) {
 
 func TestLifetimeFigures(t *testing.T) {
 	t.Parallel()
-	l, err := UsageDie(chain, 8, 2, 1, false)
+	l, err := UsageDie(sizes, 8, 2, 1, false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -132,7 +132,7 @@ func TestLifetimeFigures(t *testing.T) {
 func TestUsageDieRefuses(t *testing.T) {
 	t.Parallel()
 	ask := func(sides, low, n, last int) error {
-		l, err := UsageDie(chain, sides, low, n, false)
+		l, err := UsageDie(sizes, sides, low, n, false)
 		if err != nil {
 			return err
 		}

@@ -101,7 +101,7 @@ func (l logs) newStream(ctx context.Context, c adapter.Caller, log string, n int
 }
 
 // roll records one event that decide makes of dice. It gives the event the stream and the number of its roll.
-func (l logs) roll(ctx context.Context, cmd adapter.Command, decide func(stream string, index int, dice *play.Dice) *dicev1.RollLogEvent) (logAnswer, error) {
+func (l logs) roll(ctx context.Context, cmd adapter.Command, decide func(stream string, index int, dice *play.Dice) (*dicev1.RollLogEvent, error)) (logAnswer, error) {
 	if cmd.Refusal == nil {
 		if err := l.ensure(ctx, cmd.Caller, cmd.Stream); err != nil {
 			return logAnswer{}, err
@@ -112,7 +112,11 @@ func (l logs) roll(ctx context.Context, cmd adapter.Command, decide func(stream 
 		if dice.Reported() {
 			stream, index = "", 0
 		}
-		return adapter.Decision[*dicev1.RollLogEvent]{Events: []*dicev1.RollLogEvent{decide(stream, index, dice)}}, nil
+		event, err := decide(stream, index, dice)
+		if err != nil {
+			return adapter.Decision[*dicev1.RollLogEvent]{}, err
+		}
+		return adapter.Decision[*dicev1.RollLogEvent]{Events: []*dicev1.RollLogEvent{event}}, nil
 	})
 }
 

@@ -96,8 +96,9 @@ func (s *Server) Roll(ctx context.Context, req *dicev1.RollRequest) (*dicev1.Rol
 	if err != nil {
 		return nil, err
 	}
-	ans, err := s.logs.roll(ctx, cmd, func(stream string, index int, dice *play.Dice) *dicev1.RollLogEvent {
-		return rolled(roll(n, req.GetPurpose(), stream, index, dice))
+	ans, err := s.logs.roll(ctx, cmd, func(stream string, index int, dice *play.Dice) (*dicev1.RollLogEvent, error) {
+		one, err := roll("notation", n, req.GetPurpose(), stream, index, dice)
+		return rolled(one), err
 	})
 	if err != nil {
 		return nil, err
@@ -110,12 +111,13 @@ func (s *Server) BatchRoll(ctx context.Context, req *dicev1.BatchRollRequest) (*
 	all := make([]notation.Notation, len(req.GetNotations()))
 	dice := 0
 	for i, text := range req.GetNotations() {
-		n, err := parse(fmt.Sprintf("notations[%d]", i), text)
+		field := fmt.Sprintf("notations[%d]", i)
+		n, err := parse(field, text)
 		if err != nil {
 			return nil, err
 		}
 		if dice += n.Dice(); dice > notation.MaxDice {
-			return nil, tooMuch(fmt.Sprintf("notations[%d]", i), fmt.Sprintf("a batch may roll at most %d dice", notation.MaxDice))
+			return nil, tooMuch(field, fmt.Sprintf("a batch has at most %d dice", notation.MaxDice))
 		}
 		all[i] = n
 	}
@@ -123,12 +125,19 @@ func (s *Server) BatchRoll(ctx context.Context, req *dicev1.BatchRollRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	ans, err := s.logs.roll(ctx, cmd, func(stream string, index int, dice *play.Dice) *dicev1.RollLogEvent {
+	ans, err := s.logs.roll(ctx, cmd, func(stream string, index int, dice *play.Dice) (*dicev1.RollLogEvent, error) {
 		out := make([]*dicev1.Roll, len(all))
 		for i, n := range all {
-			out[i] = roll(n, req.GetPurpose(), stream, index, dice)
+			field := fmt.Sprintf("notations[%d]", i)
+			var err error
+			if out[i], err = roll(field, n, req.GetPurpose(), stream, index, dice); err != nil {
+				return nil, err
+			}
+			if len(dice.Rolled()) > notation.MaxRolled {
+				return nil, tooMuch(field, fmt.Sprintf("a batch rolls at most %d dice", notation.MaxRolled))
+			}
 		}
-		return rolled(out...)
+		return rolled(out...), nil
 	})
 	if err != nil {
 		return nil, err
@@ -142,10 +151,10 @@ func (s *Server) RollUsageDie(ctx context.Context, req *dicev1.RollUsageDieReque
 	if err != nil {
 		return nil, err
 	}
-	ans, err := s.logs.roll(ctx, cmd, func(stream string, index int, dice *play.Dice) *dicev1.RollLogEvent {
+	ans, err := s.logs.roll(ctx, cmd, func(stream string, index int, dice *play.Dice) (*dicev1.RollLogEvent, error) {
 		return &dicev1.RollLogEvent{Event: &dicev1.RollLogEvent_UsageDieRolled{
 			UsageDieRolled: &dicev1.UsageDieRolled{Roll: usage(req, stream, index, dice)},
-		}}
+		}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -381,36 +390,6 @@ func (s *Server) Verify(_ context.Context, req *dicev1.VerifyRequest) (*dicev1.V
 		res.Draws = append(res.Draws, out)
 	}
 	return res, nil
-}
-
-func parse(field, text string) (notation.Notation, error) {
-	n, err := notation.Parse(text)
-	var r *play.Refusal
-	if errors.As(err, &r) {
-		if r.Code == notation.TooMuchWork {
-			return nil, tooMuch(field, r.Message)
-		}
-		return nil, adapter.Fault(r.At(field))
-	}
-	return n, err
-}
-
-func tooMuch(field, message string) error {
-	return fault.New(fault.ResourceExhausted, notation.TooMuchWork, "%s", message).At(field, message)
-}
-
-func roll(n notation.Notation, purpose, stream string, index int, dice *play.Dice) *dicev1.Roll {
-	terms, total := n.Roll(purposeOr(purpose, "roll"), dice)
-	out := &dicev1.Roll{Notation: n.String(), Total: int32(total), Purpose: purpose, Stream: stream, Index: int32(index)} //nolint:gosec // a record number
-	for _, t := range terms {
-		term := &dicev1.Term{Text: t.String(), Negative: t.Negative, Value: int32(t.Value)} //nolint:gosec // the limits of a notation fit
-		for _, f := range t.Faces {
-			term.Faces = append(term.Faces, int32(f)) //nolint:gosec // dice have at most 2^31-1 sides
-		}
-		out.Terms = append(out.Terms, term)
-	}
-	out.Offset = int32(len(dice.Rolled()) - n.Dice()) //nolint:gosec // limited to MaxDice
-	return out
 }
 
 func rolled(rolls ...*dicev1.Roll) *dicev1.RollLogEvent {

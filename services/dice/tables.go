@@ -2,7 +2,6 @@ package dice
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -13,29 +12,17 @@ import (
 
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/rules/dangerworld"
-	"github.com/wayfarer-rpg/wayfarer/rules/odds"
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
-	"github.com/wayfarer-rpg/wayfarer/services/adapter"
 	"github.com/wayfarer-rpg/wayfarer/services/dice/chance"
 )
 
 // Odds implements dicev1.DiceServiceServer.
 func (s *Server) Odds(_ context.Context, req *dicev1.OddsRequest) (*dicev1.OddsResponse, error) {
 	res, err := chance.Answer(req)
-	var r *play.Refusal
-	if errors.As(err, &r) {
-		if r.Code == odds.TooMuchWork {
-			if r.Field == "" {
-				return nil, fault.New(fault.ResourceExhausted, r.Code, "%s", r.Message)
-			}
-			return nil, tooMuch(r.Field, r.Message)
-		}
-		if r.Field == "" {
-			r = r.At("question")
-		}
-		return nil, adapter.Fault(r)
+	if err != nil {
+		return nil, refusedAt("question", err)
 	}
-	return res, err
+	return res, nil
 }
 
 // RollPool implements dicev1.DiceServiceServer.
@@ -44,10 +31,10 @@ func (s *Server) RollPool(ctx context.Context, req *dicev1.RollPoolRequest) (*di
 	if err != nil {
 		return nil, err
 	}
-	ans, err := s.logs.roll(ctx, cmd, func(stream string, index int, dice *play.Dice) *dicev1.RollLogEvent {
+	ans, err := s.logs.roll(ctx, cmd, func(stream string, index int, dice *play.Dice) (*dicev1.RollLogEvent, error) {
 		return &dicev1.RollLogEvent{Event: &dicev1.RollLogEvent_PoolRolled{
 			PoolRolled: &dicev1.PoolRolled{Roll: pool(req, stream, index, dice)},
-		}}
+		}}, nil
 	})
 	if err != nil {
 		return nil, err
@@ -105,14 +92,18 @@ func (s *Server) RollTable(ctx context.Context, req *dicev1.RollTableRequest) (*
 	if err != nil {
 		return nil, err
 	}
-	ans, err := s.logs.roll(ctx, cmd, func(stream string, index int, dice *play.Dice) *dicev1.RollLogEvent {
-		out := &dicev1.TableRoll{Roll: roll(n, req.GetPurpose(), stream, index, dice)}
+	ans, err := s.logs.roll(ctx, cmd, func(stream string, index int, dice *play.Dice) (*dicev1.RollLogEvent, error) {
+		one, err := roll("notation", n, req.GetPurpose(), stream, index, dice)
+		if err != nil {
+			return nil, err
+		}
+		out := &dicev1.TableRoll{Roll: one}
 		for _, row := range req.GetRows() {
 			if total := out.GetRoll().GetTotal(); row.GetMin() <= total && total <= row.GetMax() {
 				out.Row = row
 			}
 		}
-		return &dicev1.RollLogEvent{Event: &dicev1.RollLogEvent_TableRolled{TableRolled: &dicev1.TableRolled{Roll: out}}}
+		return &dicev1.RollLogEvent{Event: &dicev1.RollLogEvent_TableRolled{TableRolled: &dicev1.TableRolled{Roll: out}}}, nil
 	})
 	if err != nil {
 		return nil, err

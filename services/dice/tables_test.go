@@ -144,10 +144,10 @@ func TestPoolsTablesAndOddsRefuse(t *testing.T) {
 		"no question":           {ask(&dicev1.OddsRequest{}), refusal{codes.InvalidArgument, "INVALID", "question"}},
 		"odds of no notation":   {ask(notation("2d")), refusal{codes.InvalidArgument, "BAD_NOTATION", "notation.notation"}},
 		"odds of much":          {ask(notation("1d1000000")), refusal{codes.ResourceExhausted, "TOO_MUCH_WORK", "notation.notation"}},
-		"odds of a wide answer": {ask(notation("1d20000")), refusal{codes.ResourceExhausted, "TOO_MUCH_WORK", ""}},
+		"odds of a wide answer": {ask(notation("1d20000")), refusal{codes.ResourceExhausted, "TOO_MUCH_WORK", "question"}},
 		"odds of a great pool": {
 			ask(&dicev1.OddsRequest{Question: &dicev1.OddsRequest_Pool{Pool: &dicev1.PoolQuestion{Dice: 12, Penalty: 12, Difficulty: 2}}}),
-			refusal{codes.ResourceExhausted, "TOO_MUCH_WORK", ""},
+			refusal{codes.ResourceExhausted, "TOO_MUCH_WORK", "question"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) { tc.want.check(t, tc.call()) })

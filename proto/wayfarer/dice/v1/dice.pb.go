@@ -27,12 +27,142 @@ const (
 	_ = protoimpl.EnforceVersion(protoimpl.MaxVersion - 20)
 )
 
+// RollNodeKind is what a part of a notation is.
+type RollNodeKind int32
+
+const (
+	// Never sent.
+	RollNodeKind_ROLL_NODE_KIND_UNSPECIFIED RollNodeKind = 0
+	// A number.
+	RollNodeKind_ROLL_NODE_KIND_NUMBER RollNodeKind = 1
+	// A minus sign before its one part.
+	RollNodeKind_ROLL_NODE_KIND_NEGATE RollNodeKind = 2
+	// Parts that operators join, worked out from the left.
+	RollNodeKind_ROLL_NODE_KIND_OPERATION RollNodeKind = 3
+	// A function of its parts.
+	RollNodeKind_ROLL_NODE_KIND_CALL RollNodeKind = 4
+	// Dice with their modifiers. Parts are counts, sides and modifiers that rolled dice themselves.
+	RollNodeKind_ROLL_NODE_KIND_DICE RollNodeKind = 5
+	// A group; behind its own parts those of modifiers that rolled dice themselves.
+	RollNodeKind_ROLL_NODE_KIND_GROUP RollNodeKind = 6
+)
+
+// Enum value maps for RollNodeKind.
+var (
+	RollNodeKind_name = map[int32]string{
+		0: "ROLL_NODE_KIND_UNSPECIFIED",
+		1: "ROLL_NODE_KIND_NUMBER",
+		2: "ROLL_NODE_KIND_NEGATE",
+		3: "ROLL_NODE_KIND_OPERATION",
+		4: "ROLL_NODE_KIND_CALL",
+		5: "ROLL_NODE_KIND_DICE",
+		6: "ROLL_NODE_KIND_GROUP",
+	}
+	RollNodeKind_value = map[string]int32{
+		"ROLL_NODE_KIND_UNSPECIFIED": 0,
+		"ROLL_NODE_KIND_NUMBER":      1,
+		"ROLL_NODE_KIND_NEGATE":      2,
+		"ROLL_NODE_KIND_OPERATION":   3,
+		"ROLL_NODE_KIND_CALL":        4,
+		"ROLL_NODE_KIND_DICE":        5,
+		"ROLL_NODE_KIND_GROUP":       6,
+	}
+)
+
+func (x RollNodeKind) Enum() *RollNodeKind {
+	p := new(RollNodeKind)
+	*p = x
+	return p
+}
+
+func (x RollNodeKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (RollNodeKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_wayfarer_dice_v1_dice_proto_enumTypes[0].Descriptor()
+}
+
+func (RollNodeKind) Type() protoreflect.EnumType {
+	return &file_wayfarer_dice_v1_dice_proto_enumTypes[0]
+}
+
+func (x RollNodeKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use RollNodeKind.Descriptor instead.
+func (RollNodeKind) EnumDescriptor() ([]byte, []int) {
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{0}
+}
+
+// DieStepKind is why a face came up.
+type DieStepKind int32
+
+const (
+	// Never sent.
+	DieStepKind_DIE_STEP_KIND_UNSPECIFIED DieStepKind = 0
+	// The first face of a die.
+	DieStepKind_DIE_STEP_KIND_ROLLED DieStepKind = 1
+	// In place of the face before, which a re-roll matched.
+	DieStepKind_DIE_STEP_KIND_REROLLED DieStepKind = 2
+	// In place of all faces before, which another die showed already.
+	DieStepKind_DIE_STEP_KIND_UNIQUE DieStepKind = 3
+	// Added to the faces before, as the die exploded in itself.
+	DieStepKind_DIE_STEP_KIND_ADDED DieStepKind = 4
+)
+
+// Enum value maps for DieStepKind.
+var (
+	DieStepKind_name = map[int32]string{
+		0: "DIE_STEP_KIND_UNSPECIFIED",
+		1: "DIE_STEP_KIND_ROLLED",
+		2: "DIE_STEP_KIND_REROLLED",
+		3: "DIE_STEP_KIND_UNIQUE",
+		4: "DIE_STEP_KIND_ADDED",
+	}
+	DieStepKind_value = map[string]int32{
+		"DIE_STEP_KIND_UNSPECIFIED": 0,
+		"DIE_STEP_KIND_ROLLED":      1,
+		"DIE_STEP_KIND_REROLLED":    2,
+		"DIE_STEP_KIND_UNIQUE":      3,
+		"DIE_STEP_KIND_ADDED":       4,
+	}
+)
+
+func (x DieStepKind) Enum() *DieStepKind {
+	p := new(DieStepKind)
+	*p = x
+	return p
+}
+
+func (x DieStepKind) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (DieStepKind) Descriptor() protoreflect.EnumDescriptor {
+	return file_wayfarer_dice_v1_dice_proto_enumTypes[1].Descriptor()
+}
+
+func (DieStepKind) Type() protoreflect.EnumType {
+	return &file_wayfarer_dice_v1_dice_proto_enumTypes[1]
+}
+
+func (x DieStepKind) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use DieStepKind.Descriptor instead.
+func (DieStepKind) EnumDescriptor() ([]byte, []int) {
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{1}
+}
+
 // Roll is one rolled notation.
 type Roll struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The notation in canonical spelling, for example "2d6+1".
 	Notation string `protobuf:"bytes,1,opt,name=notation,proto3" json:"notation,omitempty"`
-	// Sum of all terms.
+	// Value of the notation, rounded down.
 	Total int32 `protobuf:"varint,2,opt,name=total,proto3" json:"total,omitempty"`
 	// Terms of the notation in order, each with its dice.
 	Terms []*Term `protobuf:"bytes,3,rep,name=terms,proto3" json:"terms,omitempty"`
@@ -45,7 +175,13 @@ type Roll struct {
 	// Where the roll was journaled, with every die.
 	Record *v1.Record `protobuf:"bytes,7,opt,name=record,proto3" json:"record,omitempty"`
 	// Dice of the record that come before this roll's own, in a batch; 0 otherwise.
-	Offset        int32 `protobuf:"varint,8,opt,name=offset,proto3" json:"offset,omitempty"`
+	Offset int32 `protobuf:"varint,8,opt,name=offset,proto3" json:"offset,omitempty"`
+	// The whole roll: every part with its value, every die with its history.
+	Tree *RollNode `protobuf:"bytes,9,opt,name=tree,proto3" json:"tree,omitempty"`
+	// The exact value, "7" or "5/2".
+	Value string `protobuf:"bytes,10,opt,name=value,proto3" json:"value,omitempty"`
+	// Comment of the notation; empty for none.
+	Comment       string `protobuf:"bytes,11,opt,name=comment,proto3" json:"comment,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -136,16 +272,401 @@ func (x *Roll) GetOffset() int32 {
 	return 0
 }
 
-// Term is one signed part of a notation.
+func (x *Roll) GetTree() *RollNode {
+	if x != nil {
+		return x.Tree
+	}
+	return nil
+}
+
+func (x *Roll) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *Roll) GetComment() string {
+	if x != nil {
+		return x.Comment
+	}
+	return ""
+}
+
+// RollNode is one part of a rolled notation.
+type RollNode struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// What it is.
+	Kind RollNodeKind `protobuf:"varint,1,opt,name=kind,proto3,enum=wayfarer.dice.v1.RollNodeKind" json:"kind,omitempty"`
+	// The part in canonical spelling; empty for an operation.
+	Text string `protobuf:"bytes,2,opt,name=text,proto3" json:"text,omitempty"`
+	// Operator that joins it to the part before it, in an operation; empty for the first.
+	Op string `protobuf:"bytes,3,opt,name=op,proto3" json:"op,omitempty"`
+	// Its exact value, "7" or "5/2".
+	Value string `protobuf:"bytes,4,opt,name=value,proto3" json:"value,omitempty"`
+	// Its label; empty for none.
+	Label string `protobuf:"bytes,5,opt,name=label,proto3" json:"label,omitempty"`
+	// Its parts, in order, or as its group sorts them.
+	Parts []*RollNode `protobuf:"bytes,6,rep,name=parts,proto3" json:"parts,omitempty"`
+	// Its dice in the order in which they were rolled, or as sorted.
+	Dice []*RolledDie `protobuf:"bytes,7,rep,name=dice,proto3" json:"dice,omitempty"`
+	// True when the group around it does not count it.
+	Dropped bool `protobuf:"varint,8,opt,name=dropped,proto3" json:"dropped,omitempty"`
+	// Modifier that dropped it, for example "kh1".
+	DroppedBy string `protobuf:"bytes,9,opt,name=dropped_by,json=droppedBy,proto3" json:"dropped_by,omitempty"`
+	// 1 for a success, -1 for a failure, in a group that counts them.
+	Success int32 `protobuf:"varint,10,opt,name=success,proto3" json:"success,omitempty"`
+	// What a usage die is afterwards; of usage dice of which one counts.
+	Usage         *UsageStep `protobuf:"bytes,11,opt,name=usage,proto3" json:"usage,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RollNode) Reset() {
+	*x = RollNode{}
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[1]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RollNode) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RollNode) ProtoMessage() {}
+
+func (x *RollNode) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[1]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RollNode.ProtoReflect.Descriptor instead.
+func (*RollNode) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{1}
+}
+
+func (x *RollNode) GetKind() RollNodeKind {
+	if x != nil {
+		return x.Kind
+	}
+	return RollNodeKind_ROLL_NODE_KIND_UNSPECIFIED
+}
+
+func (x *RollNode) GetText() string {
+	if x != nil {
+		return x.Text
+	}
+	return ""
+}
+
+func (x *RollNode) GetOp() string {
+	if x != nil {
+		return x.Op
+	}
+	return ""
+}
+
+func (x *RollNode) GetValue() string {
+	if x != nil {
+		return x.Value
+	}
+	return ""
+}
+
+func (x *RollNode) GetLabel() string {
+	if x != nil {
+		return x.Label
+	}
+	return ""
+}
+
+func (x *RollNode) GetParts() []*RollNode {
+	if x != nil {
+		return x.Parts
+	}
+	return nil
+}
+
+func (x *RollNode) GetDice() []*RolledDie {
+	if x != nil {
+		return x.Dice
+	}
+	return nil
+}
+
+func (x *RollNode) GetDropped() bool {
+	if x != nil {
+		return x.Dropped
+	}
+	return false
+}
+
+func (x *RollNode) GetDroppedBy() string {
+	if x != nil {
+		return x.DroppedBy
+	}
+	return ""
+}
+
+func (x *RollNode) GetSuccess() int32 {
+	if x != nil {
+		return x.Success
+	}
+	return 0
+}
+
+func (x *RollNode) GetUsage() *UsageStep {
+	if x != nil {
+		return x.Usage
+	}
+	return nil
+}
+
+// UsageStep is what a check does to a usage die (DDW-USE-03).
+type UsageStep struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// True when the die stepped down.
+	SteppedDown bool `protobuf:"varint,1,opt,name=stepped_down,json=steppedDown,proto3" json:"stepped_down,omitempty"`
+	// Sides of the die afterwards; absent when it is used up.
+	NextSides     *int32 `protobuf:"varint,2,opt,name=next_sides,json=nextSides,proto3,oneof" json:"next_sides,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *UsageStep) Reset() {
+	*x = UsageStep{}
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[2]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *UsageStep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*UsageStep) ProtoMessage() {}
+
+func (x *UsageStep) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[2]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use UsageStep.ProtoReflect.Descriptor instead.
+func (*UsageStep) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{2}
+}
+
+func (x *UsageStep) GetSteppedDown() bool {
+	if x != nil {
+		return x.SteppedDown
+	}
+	return false
+}
+
+func (x *UsageStep) GetNextSides() int32 {
+	if x != nil && x.NextSides != nil {
+		return *x.NextSides
+	}
+	return 0
+}
+
+// RolledDie is one die with its history.
+type RolledDie struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Its number of sides.
+	Sides int32 `protobuf:"varint,1,opt,name=sides,proto3" json:"sides,omitempty"`
+	// What it counts.
+	Value int32 `protobuf:"varint,2,opt,name=value,proto3" json:"value,omitempty"`
+	// Every face that it showed, in order.
+	Steps []*DieStep `protobuf:"bytes,3,rep,name=steps,proto3" json:"steps,omitempty"`
+	// True when it came from an explosion of the die before it.
+	Exploded bool `protobuf:"varint,4,opt,name=exploded,proto3" json:"exploded,omitempty"`
+	// True when it does not count.
+	Dropped bool `protobuf:"varint,5,opt,name=dropped,proto3" json:"dropped,omitempty"`
+	// Modifier that dropped it, for example "kh3"; "penalty" for a penalty die of a pool.
+	DroppedBy string `protobuf:"bytes,6,opt,name=dropped_by,json=droppedBy,proto3" json:"dropped_by,omitempty"`
+	// 1 for a success, -1 for a failure, 0 for neither.
+	Success int32 `protobuf:"varint,7,opt,name=success,proto3" json:"success,omitempty"`
+	// 1 for a critical success, -1 for a critical failure, 0 for neither.
+	Critical      int32 `protobuf:"varint,8,opt,name=critical,proto3" json:"critical,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *RolledDie) Reset() {
+	*x = RolledDie{}
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[3]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *RolledDie) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*RolledDie) ProtoMessage() {}
+
+func (x *RolledDie) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[3]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use RolledDie.ProtoReflect.Descriptor instead.
+func (*RolledDie) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{3}
+}
+
+func (x *RolledDie) GetSides() int32 {
+	if x != nil {
+		return x.Sides
+	}
+	return 0
+}
+
+func (x *RolledDie) GetValue() int32 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+func (x *RolledDie) GetSteps() []*DieStep {
+	if x != nil {
+		return x.Steps
+	}
+	return nil
+}
+
+func (x *RolledDie) GetExploded() bool {
+	if x != nil {
+		return x.Exploded
+	}
+	return false
+}
+
+func (x *RolledDie) GetDropped() bool {
+	if x != nil {
+		return x.Dropped
+	}
+	return false
+}
+
+func (x *RolledDie) GetDroppedBy() string {
+	if x != nil {
+		return x.DroppedBy
+	}
+	return ""
+}
+
+func (x *RolledDie) GetSuccess() int32 {
+	if x != nil {
+		return x.Success
+	}
+	return 0
+}
+
+func (x *RolledDie) GetCritical() int32 {
+	if x != nil {
+		return x.Critical
+	}
+	return 0
+}
+
+// DieStep is one face in the history of a die.
+type DieStep struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Why it came up.
+	Kind DieStepKind `protobuf:"varint,1,opt,name=kind,proto3,enum=wayfarer.dice.v1.DieStepKind" json:"kind,omitempty"`
+	// The face as it was rolled, 1 to the number of sides.
+	Face int32 `protobuf:"varint,2,opt,name=face,proto3" json:"face,omitempty"`
+	// What it counts: a face of a custom die, or 1 less for a die that penetrates.
+	Value         int32 `protobuf:"varint,3,opt,name=value,proto3" json:"value,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *DieStep) Reset() {
+	*x = DieStep{}
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *DieStep) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*DieStep) ProtoMessage() {}
+
+func (x *DieStep) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use DieStep.ProtoReflect.Descriptor instead.
+func (*DieStep) Descriptor() ([]byte, []int) {
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *DieStep) GetKind() DieStepKind {
+	if x != nil {
+		return x.Kind
+	}
+	return DieStepKind_DIE_STEP_KIND_UNSPECIFIED
+}
+
+func (x *DieStep) GetFace() int32 {
+	if x != nil {
+		return x.Face
+	}
+	return 0
+}
+
+func (x *DieStep) GetValue() int32 {
+	if x != nil {
+		return x.Value
+	}
+	return 0
+}
+
+// Term is one signed part of a notation: what "+" and "-" join outside of parentheses.
 type Term struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// As written, for example "2d6" or "1".
+	// In canonical spelling, for example "2d6" or "1".
 	Text string `protobuf:"bytes,1,opt,name=text,proto3" json:"text,omitempty"`
 	// True when the term is subtracted.
 	Negative bool `protobuf:"varint,2,opt,name=negative,proto3" json:"negative,omitempty"`
-	// Faces of its dice in order; empty for a constant.
+	// Faces of all dice rolled for it, in order; empty for a constant.
 	Faces []int32 `protobuf:"varint,3,rep,packed,name=faces,proto3" json:"faces,omitempty"`
-	// Value of the term before its sign.
+	// Value of the term before its sign, rounded down.
 	Value         int32 `protobuf:"varint,4,opt,name=value,proto3" json:"value,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -153,7 +674,7 @@ type Term struct {
 
 func (x *Term) Reset() {
 	*x = Term{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[1]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -165,7 +686,7 @@ func (x *Term) String() string {
 func (*Term) ProtoMessage() {}
 
 func (x *Term) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[1]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -178,7 +699,7 @@ func (x *Term) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Term.ProtoReflect.Descriptor instead.
 func (*Term) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{1}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *Term) GetText() string {
@@ -236,7 +757,7 @@ type UsageRoll struct {
 
 func (x *UsageRoll) Reset() {
 	*x = UsageRoll{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[2]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -248,7 +769,7 @@ func (x *UsageRoll) String() string {
 func (*UsageRoll) ProtoMessage() {}
 
 func (x *UsageRoll) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[2]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -261,7 +782,7 @@ func (x *UsageRoll) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UsageRoll.ProtoReflect.Descriptor instead.
 func (*UsageRoll) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{2}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *UsageRoll) GetSides() int32 {
@@ -358,7 +879,7 @@ type PoolRoll struct {
 
 func (x *PoolRoll) Reset() {
 	*x = PoolRoll{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[3]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -370,7 +891,7 @@ func (x *PoolRoll) String() string {
 func (*PoolRoll) ProtoMessage() {}
 
 func (x *PoolRoll) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[3]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -383,7 +904,7 @@ func (x *PoolRoll) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolRoll.ProtoReflect.Descriptor instead.
 func (*PoolRoll) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{3}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *PoolRoll) GetNormal() []int32 {
@@ -482,7 +1003,7 @@ type PoolSet struct {
 
 func (x *PoolSet) Reset() {
 	*x = PoolSet{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[4]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -494,7 +1015,7 @@ func (x *PoolSet) String() string {
 func (*PoolSet) ProtoMessage() {}
 
 func (x *PoolSet) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[4]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -507,7 +1028,7 @@ func (x *PoolSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolSet.ProtoReflect.Descriptor instead.
 func (*PoolSet) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{4}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *PoolSet) GetHeight() int32 {
@@ -560,7 +1081,7 @@ type TableRow struct {
 
 func (x *TableRow) Reset() {
 	*x = TableRow{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[5]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -572,7 +1093,7 @@ func (x *TableRow) String() string {
 func (*TableRow) ProtoMessage() {}
 
 func (x *TableRow) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[5]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -585,7 +1106,7 @@ func (x *TableRow) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableRow.ProtoReflect.Descriptor instead.
 func (*TableRow) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{5}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *TableRow) GetMin() int32 {
@@ -624,7 +1145,7 @@ type TableRoll struct {
 
 func (x *TableRoll) Reset() {
 	*x = TableRoll{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[6]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -636,7 +1157,7 @@ func (x *TableRoll) String() string {
 func (*TableRoll) ProtoMessage() {}
 
 func (x *TableRoll) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[6]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -649,7 +1170,7 @@ func (x *TableRoll) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableRoll.ProtoReflect.Descriptor instead.
 func (*TableRoll) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{6}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *TableRoll) GetRoll() *Roll {
@@ -694,7 +1215,7 @@ type RollLog struct {
 
 func (x *RollLog) Reset() {
 	*x = RollLog{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[7]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -706,7 +1227,7 @@ func (x *RollLog) String() string {
 func (*RollLog) ProtoMessage() {}
 
 func (x *RollLog) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[7]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -719,7 +1240,7 @@ func (x *RollLog) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollLog.ProtoReflect.Descriptor instead.
 func (*RollLog) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{7}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *RollLog) GetName() string {
@@ -791,7 +1312,7 @@ type Stream struct {
 
 func (x *Stream) Reset() {
 	*x = Stream{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[8]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -803,7 +1324,7 @@ func (x *Stream) String() string {
 func (*Stream) ProtoMessage() {}
 
 func (x *Stream) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[8]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -816,7 +1337,7 @@ func (x *Stream) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Stream.ProtoReflect.Descriptor instead.
 func (*Stream) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{8}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *Stream) GetName() string {
@@ -887,8 +1408,8 @@ type RollRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The campaign.
 	Parent string `protobuf:"bytes,1,opt,name=parent,proto3" json:"parent,omitempty"`
-	// Dice to roll: terms "NdS" and whole numbers, joined by "+" and "-", for example "2d6+1". At most 1000 dice of at most
-	// 1000000 sides, numbers up to 1000000. At most 200 characters.
+	// Dice to roll, for example "4d6kh3+2[fire]"; docs/dice.md has the grammar. At most 1000 dice of at most 1000000 sides
+	// before any explodes or is rolled again, and 10000 in all. At most 4096 characters.
 	Notation string `protobuf:"bytes,2,opt,name=notation,proto3" json:"notation,omitempty"`
 	// What the roll is for; shown in the log. At most 200 characters.
 	Purpose string `protobuf:"bytes,3,opt,name=purpose,proto3" json:"purpose,omitempty"`
@@ -902,7 +1423,7 @@ type RollRequest struct {
 
 func (x *RollRequest) Reset() {
 	*x = RollRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[9]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -914,7 +1435,7 @@ func (x *RollRequest) String() string {
 func (*RollRequest) ProtoMessage() {}
 
 func (x *RollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[9]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -927,7 +1448,7 @@ func (x *RollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollRequest.ProtoReflect.Descriptor instead.
 func (*RollRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{9}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *RollRequest) GetParent() string {
@@ -976,7 +1497,7 @@ type RollResponse struct {
 
 func (x *RollResponse) Reset() {
 	*x = RollResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[10]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -988,7 +1509,7 @@ func (x *RollResponse) String() string {
 func (*RollResponse) ProtoMessage() {}
 
 func (x *RollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[10]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1001,7 +1522,7 @@ func (x *RollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollResponse.ProtoReflect.Descriptor instead.
 func (*RollResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{10}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *RollResponse) GetRoll() *Roll {
@@ -1030,7 +1551,7 @@ type BatchRollRequest struct {
 
 func (x *BatchRollRequest) Reset() {
 	*x = BatchRollRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[11]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1042,7 +1563,7 @@ func (x *BatchRollRequest) String() string {
 func (*BatchRollRequest) ProtoMessage() {}
 
 func (x *BatchRollRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[11]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1055,7 +1576,7 @@ func (x *BatchRollRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchRollRequest.ProtoReflect.Descriptor instead.
 func (*BatchRollRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{11}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *BatchRollRequest) GetParent() string {
@@ -1104,7 +1625,7 @@ type BatchRollResponse struct {
 
 func (x *BatchRollResponse) Reset() {
 	*x = BatchRollResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[12]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1116,7 +1637,7 @@ func (x *BatchRollResponse) String() string {
 func (*BatchRollResponse) ProtoMessage() {}
 
 func (x *BatchRollResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[12]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1129,7 +1650,7 @@ func (x *BatchRollResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use BatchRollResponse.ProtoReflect.Descriptor instead.
 func (*BatchRollResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{12}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *BatchRollResponse) GetRolls() []*Roll {
@@ -1160,7 +1681,7 @@ type RollUsageDieRequest struct {
 
 func (x *RollUsageDieRequest) Reset() {
 	*x = RollUsageDieRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[13]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1172,7 +1693,7 @@ func (x *RollUsageDieRequest) String() string {
 func (*RollUsageDieRequest) ProtoMessage() {}
 
 func (x *RollUsageDieRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[13]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1185,7 +1706,7 @@ func (x *RollUsageDieRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollUsageDieRequest.ProtoReflect.Descriptor instead.
 func (*RollUsageDieRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{13}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *RollUsageDieRequest) GetParent() string {
@@ -1241,7 +1762,7 @@ type RollUsageDieResponse struct {
 
 func (x *RollUsageDieResponse) Reset() {
 	*x = RollUsageDieResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[14]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1253,7 +1774,7 @@ func (x *RollUsageDieResponse) String() string {
 func (*RollUsageDieResponse) ProtoMessage() {}
 
 func (x *RollUsageDieResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[14]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1266,7 +1787,7 @@ func (x *RollUsageDieResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollUsageDieResponse.ProtoReflect.Descriptor instead.
 func (*RollUsageDieResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{14}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *RollUsageDieResponse) GetRoll() *UsageRoll {
@@ -1301,7 +1822,7 @@ type RollPoolRequest struct {
 
 func (x *RollPoolRequest) Reset() {
 	*x = RollPoolRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[15]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1313,7 +1834,7 @@ func (x *RollPoolRequest) String() string {
 func (*RollPoolRequest) ProtoMessage() {}
 
 func (x *RollPoolRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[15]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1326,7 +1847,7 @@ func (x *RollPoolRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollPoolRequest.ProtoReflect.Descriptor instead.
 func (*RollPoolRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{15}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *RollPoolRequest) GetParent() string {
@@ -1396,7 +1917,7 @@ type RollPoolResponse struct {
 
 func (x *RollPoolResponse) Reset() {
 	*x = RollPoolResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[16]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1408,7 +1929,7 @@ func (x *RollPoolResponse) String() string {
 func (*RollPoolResponse) ProtoMessage() {}
 
 func (x *RollPoolResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[16]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1421,7 +1942,7 @@ func (x *RollPoolResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollPoolResponse.ProtoReflect.Descriptor instead.
 func (*RollPoolResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{16}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *RollPoolResponse) GetRoll() *PoolRoll {
@@ -1452,7 +1973,7 @@ type RollTableRequest struct {
 
 func (x *RollTableRequest) Reset() {
 	*x = RollTableRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[17]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1464,7 +1985,7 @@ func (x *RollTableRequest) String() string {
 func (*RollTableRequest) ProtoMessage() {}
 
 func (x *RollTableRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[17]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1477,7 +1998,7 @@ func (x *RollTableRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollTableRequest.ProtoReflect.Descriptor instead.
 func (*RollTableRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{17}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *RollTableRequest) GetParent() string {
@@ -1533,7 +2054,7 @@ type RollTableResponse struct {
 
 func (x *RollTableResponse) Reset() {
 	*x = RollTableResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[18]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1545,7 +2066,7 @@ func (x *RollTableResponse) String() string {
 func (*RollTableResponse) ProtoMessage() {}
 
 func (x *RollTableResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[18]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1558,7 +2079,7 @@ func (x *RollTableResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollTableResponse.ProtoReflect.Descriptor instead.
 func (*RollTableResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{18}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *RollTableResponse) GetRoll() *TableRoll {
@@ -1579,7 +2100,7 @@ type GetRollLogRequest struct {
 
 func (x *GetRollLogRequest) Reset() {
 	*x = GetRollLogRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[19]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[23]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1591,7 +2112,7 @@ func (x *GetRollLogRequest) String() string {
 func (*GetRollLogRequest) ProtoMessage() {}
 
 func (x *GetRollLogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[19]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[23]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1604,7 +2125,7 @@ func (x *GetRollLogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRollLogRequest.ProtoReflect.Descriptor instead.
 func (*GetRollLogRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{19}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{23}
 }
 
 func (x *GetRollLogRequest) GetName() string {
@@ -1625,7 +2146,7 @@ type GetRollLogResponse struct {
 
 func (x *GetRollLogResponse) Reset() {
 	*x = GetRollLogResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[20]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[24]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1637,7 +2158,7 @@ func (x *GetRollLogResponse) String() string {
 func (*GetRollLogResponse) ProtoMessage() {}
 
 func (x *GetRollLogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[20]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[24]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1650,7 +2171,7 @@ func (x *GetRollLogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetRollLogResponse.ProtoReflect.Descriptor instead.
 func (*GetRollLogResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{20}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{24}
 }
 
 func (x *GetRollLogResponse) GetRollLog() *RollLog {
@@ -1675,7 +2196,7 @@ type ListRollsRequest struct {
 
 func (x *ListRollsRequest) Reset() {
 	*x = ListRollsRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[21]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[25]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1687,7 +2208,7 @@ func (x *ListRollsRequest) String() string {
 func (*ListRollsRequest) ProtoMessage() {}
 
 func (x *ListRollsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[21]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[25]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1700,7 +2221,7 @@ func (x *ListRollsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRollsRequest.ProtoReflect.Descriptor instead.
 func (*ListRollsRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{21}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{25}
 }
 
 func (x *ListRollsRequest) GetParent() string {
@@ -1737,7 +2258,7 @@ type ListRollsResponse struct {
 
 func (x *ListRollsResponse) Reset() {
 	*x = ListRollsResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[22]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[26]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1749,7 +2270,7 @@ func (x *ListRollsResponse) String() string {
 func (*ListRollsResponse) ProtoMessage() {}
 
 func (x *ListRollsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[22]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[26]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1762,7 +2283,7 @@ func (x *ListRollsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListRollsResponse.ProtoReflect.Descriptor instead.
 func (*ListRollsResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{22}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{26}
 }
 
 func (x *ListRollsResponse) GetEntries() []*RollLogEntry {
@@ -1792,7 +2313,7 @@ type RollLogEntry struct {
 
 func (x *RollLogEntry) Reset() {
 	*x = RollLogEntry{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[23]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1804,7 +2325,7 @@ func (x *RollLogEntry) String() string {
 func (*RollLogEntry) ProtoMessage() {}
 
 func (x *RollLogEntry) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[23]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1817,7 +2338,7 @@ func (x *RollLogEntry) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollLogEntry.ProtoReflect.Descriptor instead.
 func (*RollLogEntry) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{23}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *RollLogEntry) GetRecord() *v1.Record {
@@ -1847,7 +2368,7 @@ type RotateRollLogRequest struct {
 
 func (x *RotateRollLogRequest) Reset() {
 	*x = RotateRollLogRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[24]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1859,7 +2380,7 @@ func (x *RotateRollLogRequest) String() string {
 func (*RotateRollLogRequest) ProtoMessage() {}
 
 func (x *RotateRollLogRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[24]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1872,7 +2393,7 @@ func (x *RotateRollLogRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateRollLogRequest.ProtoReflect.Descriptor instead.
 func (*RotateRollLogRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{24}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *RotateRollLogRequest) GetName() string {
@@ -1902,7 +2423,7 @@ type RotateRollLogResponse struct {
 
 func (x *RotateRollLogResponse) Reset() {
 	*x = RotateRollLogResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[25]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1914,7 +2435,7 @@ func (x *RotateRollLogResponse) String() string {
 func (*RotateRollLogResponse) ProtoMessage() {}
 
 func (x *RotateRollLogResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[25]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1927,7 +2448,7 @@ func (x *RotateRollLogResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RotateRollLogResponse.ProtoReflect.Descriptor instead.
 func (*RotateRollLogResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{25}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *RotateRollLogResponse) GetRollLog() *RollLog {
@@ -1955,7 +2476,7 @@ type GetStreamRequest struct {
 
 func (x *GetStreamRequest) Reset() {
 	*x = GetStreamRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[26]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1967,7 +2488,7 @@ func (x *GetStreamRequest) String() string {
 func (*GetStreamRequest) ProtoMessage() {}
 
 func (x *GetStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[26]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1980,7 +2501,7 @@ func (x *GetStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStreamRequest.ProtoReflect.Descriptor instead.
 func (*GetStreamRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{26}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *GetStreamRequest) GetName() string {
@@ -2001,7 +2522,7 @@ type GetStreamResponse struct {
 
 func (x *GetStreamResponse) Reset() {
 	*x = GetStreamResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[27]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2013,7 +2534,7 @@ func (x *GetStreamResponse) String() string {
 func (*GetStreamResponse) ProtoMessage() {}
 
 func (x *GetStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[27]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2026,7 +2547,7 @@ func (x *GetStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetStreamResponse.ProtoReflect.Descriptor instead.
 func (*GetStreamResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{27}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *GetStreamResponse) GetStream() *Stream {
@@ -2051,7 +2572,7 @@ type ListStreamsRequest struct {
 
 func (x *ListStreamsRequest) Reset() {
 	*x = ListStreamsRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[28]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2063,7 +2584,7 @@ func (x *ListStreamsRequest) String() string {
 func (*ListStreamsRequest) ProtoMessage() {}
 
 func (x *ListStreamsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[28]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2076,7 +2597,7 @@ func (x *ListStreamsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStreamsRequest.ProtoReflect.Descriptor instead.
 func (*ListStreamsRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{28}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *ListStreamsRequest) GetParent() string {
@@ -2113,7 +2634,7 @@ type ListStreamsResponse struct {
 
 func (x *ListStreamsResponse) Reset() {
 	*x = ListStreamsResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[29]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2125,7 +2646,7 @@ func (x *ListStreamsResponse) String() string {
 func (*ListStreamsResponse) ProtoMessage() {}
 
 func (x *ListStreamsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[29]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2138,7 +2659,7 @@ func (x *ListStreamsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListStreamsResponse.ProtoReflect.Descriptor instead.
 func (*ListStreamsResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{29}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *ListStreamsResponse) GetStreams() []*Stream {
@@ -2170,7 +2691,7 @@ type SetClientSeedRequest struct {
 
 func (x *SetClientSeedRequest) Reset() {
 	*x = SetClientSeedRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[30]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2182,7 +2703,7 @@ func (x *SetClientSeedRequest) String() string {
 func (*SetClientSeedRequest) ProtoMessage() {}
 
 func (x *SetClientSeedRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[30]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2195,7 +2716,7 @@ func (x *SetClientSeedRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetClientSeedRequest.ProtoReflect.Descriptor instead.
 func (*SetClientSeedRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{30}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *SetClientSeedRequest) GetName() string {
@@ -2230,7 +2751,7 @@ type SetClientSeedResponse struct {
 
 func (x *SetClientSeedResponse) Reset() {
 	*x = SetClientSeedResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[31]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2242,7 +2763,7 @@ func (x *SetClientSeedResponse) String() string {
 func (*SetClientSeedResponse) ProtoMessage() {}
 
 func (x *SetClientSeedResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[31]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2255,7 +2776,7 @@ func (x *SetClientSeedResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetClientSeedResponse.ProtoReflect.Descriptor instead.
 func (*SetClientSeedResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{31}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *SetClientSeedResponse) GetStream() *Stream {
@@ -2284,7 +2805,7 @@ type CreateStreamRequest struct {
 
 func (x *CreateStreamRequest) Reset() {
 	*x = CreateStreamRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[32]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2296,7 +2817,7 @@ func (x *CreateStreamRequest) String() string {
 func (*CreateStreamRequest) ProtoMessage() {}
 
 func (x *CreateStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[32]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2309,7 +2830,7 @@ func (x *CreateStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateStreamRequest.ProtoReflect.Descriptor instead.
 func (*CreateStreamRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{32}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *CreateStreamRequest) GetParent() string {
@@ -2358,7 +2879,7 @@ type CreateStreamResponse struct {
 
 func (x *CreateStreamResponse) Reset() {
 	*x = CreateStreamResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[33]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2370,7 +2891,7 @@ func (x *CreateStreamResponse) String() string {
 func (*CreateStreamResponse) ProtoMessage() {}
 
 func (x *CreateStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[33]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2383,7 +2904,7 @@ func (x *CreateStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateStreamResponse.ProtoReflect.Descriptor instead.
 func (*CreateStreamResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{33}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *CreateStreamResponse) GetStream() *Stream {
@@ -2406,7 +2927,7 @@ type DrawRequest struct {
 
 func (x *DrawRequest) Reset() {
 	*x = DrawRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[34]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2418,7 +2939,7 @@ func (x *DrawRequest) String() string {
 func (*DrawRequest) ProtoMessage() {}
 
 func (x *DrawRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[34]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2431,7 +2952,7 @@ func (x *DrawRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrawRequest.ProtoReflect.Descriptor instead.
 func (*DrawRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{34}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *DrawRequest) GetName() string {
@@ -2459,7 +2980,7 @@ type DrawResponse struct {
 
 func (x *DrawResponse) Reset() {
 	*x = DrawResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[35]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2471,7 +2992,7 @@ func (x *DrawResponse) String() string {
 func (*DrawResponse) ProtoMessage() {}
 
 func (x *DrawResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[35]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2484,7 +3005,7 @@ func (x *DrawResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DrawResponse.ProtoReflect.Descriptor instead.
 func (*DrawResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{35}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *DrawResponse) GetKey() []byte {
@@ -2507,7 +3028,7 @@ type RevealStreamRequest struct {
 
 func (x *RevealStreamRequest) Reset() {
 	*x = RevealStreamRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[36]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2519,7 +3040,7 @@ func (x *RevealStreamRequest) String() string {
 func (*RevealStreamRequest) ProtoMessage() {}
 
 func (x *RevealStreamRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[36]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2532,7 +3053,7 @@ func (x *RevealStreamRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevealStreamRequest.ProtoReflect.Descriptor instead.
 func (*RevealStreamRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{36}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *RevealStreamRequest) GetName() string {
@@ -2560,7 +3081,7 @@ type RevealStreamResponse struct {
 
 func (x *RevealStreamResponse) Reset() {
 	*x = RevealStreamResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[37]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2572,7 +3093,7 @@ func (x *RevealStreamResponse) String() string {
 func (*RevealStreamResponse) ProtoMessage() {}
 
 func (x *RevealStreamResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[37]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2585,7 +3106,7 @@ func (x *RevealStreamResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RevealStreamResponse.ProtoReflect.Descriptor instead.
 func (*RevealStreamResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{37}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *RevealStreamResponse) GetStream() *Stream {
@@ -2612,7 +3133,7 @@ type VerifyRequest struct {
 
 func (x *VerifyRequest) Reset() {
 	*x = VerifyRequest{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[38]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2624,7 +3145,7 @@ func (x *VerifyRequest) String() string {
 func (*VerifyRequest) ProtoMessage() {}
 
 func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[38]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2637,7 +3158,7 @@ func (x *VerifyRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyRequest.ProtoReflect.Descriptor instead.
 func (*VerifyRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{38}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *VerifyRequest) GetSeed() []byte {
@@ -2681,7 +3202,7 @@ type VerifyDraw struct {
 
 func (x *VerifyDraw) Reset() {
 	*x = VerifyDraw{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[39]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[43]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2693,7 +3214,7 @@ func (x *VerifyDraw) String() string {
 func (*VerifyDraw) ProtoMessage() {}
 
 func (x *VerifyDraw) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[39]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[43]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2706,7 +3227,7 @@ func (x *VerifyDraw) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyDraw.ProtoReflect.Descriptor instead.
 func (*VerifyDraw) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{39}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{43}
 }
 
 func (x *VerifyDraw) GetIndex() int32 {
@@ -2738,7 +3259,7 @@ type VerifyResponse struct {
 
 func (x *VerifyResponse) Reset() {
 	*x = VerifyResponse{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[40]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[44]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2750,7 +3271,7 @@ func (x *VerifyResponse) String() string {
 func (*VerifyResponse) ProtoMessage() {}
 
 func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[40]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[44]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2763,7 +3284,7 @@ func (x *VerifyResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifyResponse.ProtoReflect.Descriptor instead.
 func (*VerifyResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{40}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{44}
 }
 
 func (x *VerifyResponse) GetCommitmentMatches() bool {
@@ -2802,7 +3323,7 @@ type VerifiedDraw struct {
 
 func (x *VerifiedDraw) Reset() {
 	*x = VerifiedDraw{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[41]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[45]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2814,7 +3335,7 @@ func (x *VerifiedDraw) String() string {
 func (*VerifiedDraw) ProtoMessage() {}
 
 func (x *VerifiedDraw) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[41]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[45]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2827,7 +3348,7 @@ func (x *VerifiedDraw) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use VerifiedDraw.ProtoReflect.Descriptor instead.
 func (*VerifiedDraw) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{41}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{45}
 }
 
 func (x *VerifiedDraw) GetIndex() int32 {
@@ -2871,7 +3392,7 @@ type RollLogEvent struct {
 
 func (x *RollLogEvent) Reset() {
 	*x = RollLogEvent{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[42]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[46]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2883,7 +3404,7 @@ func (x *RollLogEvent) String() string {
 func (*RollLogEvent) ProtoMessage() {}
 
 func (x *RollLogEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[42]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[46]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2896,7 +3417,7 @@ func (x *RollLogEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollLogEvent.ProtoReflect.Descriptor instead.
 func (*RollLogEvent) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{42}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{46}
 }
 
 func (x *RollLogEvent) GetEvent() isRollLogEvent_Event {
@@ -3019,7 +3540,7 @@ type RollLogBegun struct {
 
 func (x *RollLogBegun) Reset() {
 	*x = RollLogBegun{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[43]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[47]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3031,7 +3552,7 @@ func (x *RollLogBegun) String() string {
 func (*RollLogBegun) ProtoMessage() {}
 
 func (x *RollLogBegun) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[43]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[47]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3044,7 +3565,7 @@ func (x *RollLogBegun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollLogBegun.ProtoReflect.Descriptor instead.
 func (*RollLogBegun) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{43}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{47}
 }
 
 func (x *RollLogBegun) GetOwner() string {
@@ -3072,7 +3593,7 @@ type Rolled struct {
 
 func (x *Rolled) Reset() {
 	*x = Rolled{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[44]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[48]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3084,7 +3605,7 @@ func (x *Rolled) String() string {
 func (*Rolled) ProtoMessage() {}
 
 func (x *Rolled) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[44]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[48]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3097,7 +3618,7 @@ func (x *Rolled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Rolled.ProtoReflect.Descriptor instead.
 func (*Rolled) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{44}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{48}
 }
 
 func (x *Rolled) GetRolls() []*Roll {
@@ -3118,7 +3639,7 @@ type UsageDieRolled struct {
 
 func (x *UsageDieRolled) Reset() {
 	*x = UsageDieRolled{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[45]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[49]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3130,7 +3651,7 @@ func (x *UsageDieRolled) String() string {
 func (*UsageDieRolled) ProtoMessage() {}
 
 func (x *UsageDieRolled) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[45]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[49]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3143,7 +3664,7 @@ func (x *UsageDieRolled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use UsageDieRolled.ProtoReflect.Descriptor instead.
 func (*UsageDieRolled) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{45}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{49}
 }
 
 func (x *UsageDieRolled) GetRoll() *UsageRoll {
@@ -3164,7 +3685,7 @@ type PoolRolled struct {
 
 func (x *PoolRolled) Reset() {
 	*x = PoolRolled{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[46]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[50]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3176,7 +3697,7 @@ func (x *PoolRolled) String() string {
 func (*PoolRolled) ProtoMessage() {}
 
 func (x *PoolRolled) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[46]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[50]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3189,7 +3710,7 @@ func (x *PoolRolled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PoolRolled.ProtoReflect.Descriptor instead.
 func (*PoolRolled) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{46}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{50}
 }
 
 func (x *PoolRolled) GetRoll() *PoolRoll {
@@ -3210,7 +3731,7 @@ type TableRolled struct {
 
 func (x *TableRolled) Reset() {
 	*x = TableRolled{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[47]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[51]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3222,7 +3743,7 @@ func (x *TableRolled) String() string {
 func (*TableRolled) ProtoMessage() {}
 
 func (x *TableRolled) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[47]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[51]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3235,7 +3756,7 @@ func (x *TableRolled) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TableRolled.ProtoReflect.Descriptor instead.
 func (*TableRolled) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{47}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{51}
 }
 
 func (x *TableRolled) GetRoll() *TableRoll {
@@ -3258,7 +3779,7 @@ type RollLogRotated struct {
 
 func (x *RollLogRotated) Reset() {
 	*x = RollLogRotated{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[48]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[52]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3270,7 +3791,7 @@ func (x *RollLogRotated) String() string {
 func (*RollLogRotated) ProtoMessage() {}
 
 func (x *RollLogRotated) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[48]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[52]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3283,7 +3804,7 @@ func (x *RollLogRotated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RollLogRotated.ProtoReflect.Descriptor instead.
 func (*RollLogRotated) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{48}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{52}
 }
 
 func (x *RollLogRotated) GetStream() string {
@@ -3318,7 +3839,7 @@ type StreamEvent struct {
 
 func (x *StreamEvent) Reset() {
 	*x = StreamEvent{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[49]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[53]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3330,7 +3851,7 @@ func (x *StreamEvent) String() string {
 func (*StreamEvent) ProtoMessage() {}
 
 func (x *StreamEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[49]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[53]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3343,7 +3864,7 @@ func (x *StreamEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamEvent.ProtoReflect.Descriptor instead.
 func (*StreamEvent) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{49}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{53}
 }
 
 func (x *StreamEvent) GetEvent() isStreamEvent_Event {
@@ -3436,7 +3957,7 @@ type StreamBegun struct {
 
 func (x *StreamBegun) Reset() {
 	*x = StreamBegun{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[50]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[54]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3448,7 +3969,7 @@ func (x *StreamBegun) String() string {
 func (*StreamBegun) ProtoMessage() {}
 
 func (x *StreamBegun) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[50]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[54]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3461,7 +3982,7 @@ func (x *StreamBegun) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamBegun.ProtoReflect.Descriptor instead.
 func (*StreamBegun) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{50}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{54}
 }
 
 func (x *StreamBegun) GetSeed() []byte {
@@ -3496,7 +4017,7 @@ type ClientSeedSet struct {
 
 func (x *ClientSeedSet) Reset() {
 	*x = ClientSeedSet{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[51]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[55]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3508,7 +4029,7 @@ func (x *ClientSeedSet) String() string {
 func (*ClientSeedSet) ProtoMessage() {}
 
 func (x *ClientSeedSet) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[51]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[55]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3521,7 +4042,7 @@ func (x *ClientSeedSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClientSeedSet.ProtoReflect.Descriptor instead.
 func (*ClientSeedSet) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{51}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{55}
 }
 
 func (x *ClientSeedSet) GetClientSeed() string {
@@ -3542,7 +4063,7 @@ type StreamDrawn struct {
 
 func (x *StreamDrawn) Reset() {
 	*x = StreamDrawn{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[52]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[56]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3554,7 +4075,7 @@ func (x *StreamDrawn) String() string {
 func (*StreamDrawn) ProtoMessage() {}
 
 func (x *StreamDrawn) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[52]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[56]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3567,7 +4088,7 @@ func (x *StreamDrawn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamDrawn.ProtoReflect.Descriptor instead.
 func (*StreamDrawn) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{52}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{56}
 }
 
 func (x *StreamDrawn) GetIndex() int32 {
@@ -3586,7 +4107,7 @@ type StreamRevealed struct {
 
 func (x *StreamRevealed) Reset() {
 	*x = StreamRevealed{}
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[53]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[57]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3598,7 +4119,7 @@ func (x *StreamRevealed) String() string {
 func (*StreamRevealed) ProtoMessage() {}
 
 func (x *StreamRevealed) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[53]
+	mi := &file_wayfarer_dice_v1_dice_proto_msgTypes[57]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3611,14 +4132,14 @@ func (x *StreamRevealed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StreamRevealed.ProtoReflect.Descriptor instead.
 func (*StreamRevealed) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{53}
+	return file_wayfarer_dice_v1_dice_proto_rawDescGZIP(), []int{57}
 }
 
 var File_wayfarer_dice_v1_dice_proto protoreflect.FileDescriptor
 
 const file_wayfarer_dice_v1_dice_proto_rawDesc = "" +
 	"\n" +
-	"\x1bwayfarer/dice/v1/dice.proto\x12\x10wayfarer.dice.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bwayfarer/dice/v1/odds.proto\x1a\x1ewayfarer/type/v1/options.proto\x1a\x1dwayfarer/type/v1/record.proto\"\xa0\x02\n" +
+	"\x1bwayfarer/dice/v1/dice.proto\x12\x10wayfarer.dice.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1bwayfarer/dice/v1/odds.proto\x1a\x1ewayfarer/type/v1/options.proto\x1a\x1dwayfarer/type/v1/record.proto\"\x8f\x03\n" +
 	"\x04Roll\x12\x1f\n" +
 	"\bnotation\x18\x01 \x01(\tB\x03\xe0A\x03R\bnotation\x12\x19\n" +
 	"\x05total\x18\x02 \x01(\x05B\x03\xe0A\x03R\x05total\x121\n" +
@@ -3627,7 +4148,44 @@ const file_wayfarer_dice_v1_dice_proto_rawDesc = "" +
 	"\x06stream\x18\x05 \x01(\tB\x03\xe0A\x03R\x06stream\x12\x19\n" +
 	"\x05index\x18\x06 \x01(\x05B\x03\xe0A\x03R\x05index\x125\n" +
 	"\x06record\x18\a \x01(\v2\x18.wayfarer.type.v1.RecordB\x03\xe0A\x03R\x06record\x12\x1b\n" +
-	"\x06offset\x18\b \x01(\x05B\x03\xe0A\x03R\x06offset\"b\n" +
+	"\x06offset\x18\b \x01(\x05B\x03\xe0A\x03R\x06offset\x123\n" +
+	"\x04tree\x18\t \x01(\v2\x1a.wayfarer.dice.v1.RollNodeB\x03\xe0A\x03R\x04tree\x12\x19\n" +
+	"\x05value\x18\n" +
+	" \x01(\tB\x03\xe0A\x03R\x05value\x12\x1d\n" +
+	"\acomment\x18\v \x01(\tB\x03\xe0A\x03R\acomment\"\xf7\x02\n" +
+	"\bRollNode\x122\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x1e.wayfarer.dice.v1.RollNodeKindR\x04kind\x12\x12\n" +
+	"\x04text\x18\x02 \x01(\tR\x04text\x12\x0e\n" +
+	"\x02op\x18\x03 \x01(\tR\x02op\x12\x14\n" +
+	"\x05value\x18\x04 \x01(\tR\x05value\x12\x14\n" +
+	"\x05label\x18\x05 \x01(\tR\x05label\x120\n" +
+	"\x05parts\x18\x06 \x03(\v2\x1a.wayfarer.dice.v1.RollNodeR\x05parts\x12/\n" +
+	"\x04dice\x18\a \x03(\v2\x1b.wayfarer.dice.v1.RolledDieR\x04dice\x12\x18\n" +
+	"\adropped\x18\b \x01(\bR\adropped\x12\x1d\n" +
+	"\n" +
+	"dropped_by\x18\t \x01(\tR\tdroppedBy\x12\x18\n" +
+	"\asuccess\x18\n" +
+	" \x01(\x05R\asuccess\x121\n" +
+	"\x05usage\x18\v \x01(\v2\x1b.wayfarer.dice.v1.UsageStepR\x05usage\"a\n" +
+	"\tUsageStep\x12!\n" +
+	"\fstepped_down\x18\x01 \x01(\bR\vsteppedDown\x12\"\n" +
+	"\n" +
+	"next_sides\x18\x02 \x01(\x05H\x00R\tnextSides\x88\x01\x01B\r\n" +
+	"\v_next_sides\"\xf3\x01\n" +
+	"\tRolledDie\x12\x14\n" +
+	"\x05sides\x18\x01 \x01(\x05R\x05sides\x12\x14\n" +
+	"\x05value\x18\x02 \x01(\x05R\x05value\x12/\n" +
+	"\x05steps\x18\x03 \x03(\v2\x19.wayfarer.dice.v1.DieStepR\x05steps\x12\x1a\n" +
+	"\bexploded\x18\x04 \x01(\bR\bexploded\x12\x18\n" +
+	"\adropped\x18\x05 \x01(\bR\adropped\x12\x1d\n" +
+	"\n" +
+	"dropped_by\x18\x06 \x01(\tR\tdroppedBy\x12\x18\n" +
+	"\asuccess\x18\a \x01(\x05R\asuccess\x12\x1a\n" +
+	"\bcritical\x18\b \x01(\x05R\bcritical\"f\n" +
+	"\aDieStep\x121\n" +
+	"\x04kind\x18\x01 \x01(\x0e2\x1d.wayfarer.dice.v1.DieStepKindR\x04kind\x12\x12\n" +
+	"\x04face\x18\x02 \x01(\x05R\x04face\x12\x14\n" +
+	"\x05value\x18\x03 \x01(\x05R\x05value\"b\n" +
 	"\x04Term\x12\x12\n" +
 	"\x04text\x18\x01 \x01(\tR\x04text\x12\x1a\n" +
 	"\bnegative\x18\x02 \x01(\bR\bnegative\x12\x14\n" +
@@ -3704,7 +4262,7 @@ const file_wayfarer_dice_v1_dice_proto_rawDesc = "" +
 	"\f_client_seed\"\x84\x02\n" +
 	"\vRollRequest\x12=\n" +
 	"\x06parent\x18\x01 \x01(\tB%\xe0A\x02\xbaH\x1fr\x1d2\x1b^campaigns/[a-z0-9-]{1,63}$R\x06parent\x12)\n" +
-	"\bnotation\x18\x02 \x01(\tB\r\xe0A\x02\xbaH\ar\x05\x10\x01\x18\xc8\x01R\bnotation\x12\"\n" +
+	"\bnotation\x18\x02 \x01(\tB\r\xe0A\x02\xbaH\ar\x05\x10\x01\x18\x80 R\bnotation\x12\"\n" +
 	"\apurpose\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\apurpose\x12.\n" +
 	"\rreported_dice\x18\r \x03(\x05B\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\freportedDice\x127\n" +
 	"\n" +
@@ -3713,7 +4271,7 @@ const file_wayfarer_dice_v1_dice_proto_rawDesc = "" +
 	"\x04roll\x18\x01 \x01(\v2\x16.wayfarer.dice.v1.RollR\x04roll\"\x94\x02\n" +
 	"\x10BatchRollRequest\x12=\n" +
 	"\x06parent\x18\x01 \x01(\tB%\xe0A\x02\xbaH\x1fr\x1d2\x1b^campaigns/[a-z0-9-]{1,63}$R\x06parent\x124\n" +
-	"\tnotations\x18\x02 \x03(\tB\x16\xe0A\x02\xbaH\x10\x92\x01\r\b\x01\x10d\"\ar\x05\x10\x01\x18\xc8\x01R\tnotations\x12\"\n" +
+	"\tnotations\x18\x02 \x03(\tB\x16\xe0A\x02\xbaH\x10\x92\x01\r\b\x01\x10d\"\ar\x05\x10\x01\x18\x80 R\tnotations\x12\"\n" +
 	"\apurpose\x18\x03 \x01(\tB\b\xbaH\x05r\x03\x18\xc8\x01R\apurpose\x12.\n" +
 	"\rreported_dice\x18\r \x03(\x05B\t\xbaH\x06\x92\x01\x03\x10\xe8\aR\freportedDice\x127\n" +
 	"\n" +
@@ -3880,7 +4438,21 @@ const file_wayfarer_dice_v1_dice_proto_rawDesc = "" +
 	"clientSeed\"#\n" +
 	"\vStreamDrawn\x12\x14\n" +
 	"\x05index\x18\x01 \x01(\x05R\x05index\"\x10\n" +
-	"\x0eStreamRevealed2\xf5\x0f\n" +
+	"\x0eStreamRevealed*\xce\x01\n" +
+	"\fRollNodeKind\x12\x1e\n" +
+	"\x1aROLL_NODE_KIND_UNSPECIFIED\x10\x00\x12\x19\n" +
+	"\x15ROLL_NODE_KIND_NUMBER\x10\x01\x12\x19\n" +
+	"\x15ROLL_NODE_KIND_NEGATE\x10\x02\x12\x1c\n" +
+	"\x18ROLL_NODE_KIND_OPERATION\x10\x03\x12\x17\n" +
+	"\x13ROLL_NODE_KIND_CALL\x10\x04\x12\x17\n" +
+	"\x13ROLL_NODE_KIND_DICE\x10\x05\x12\x18\n" +
+	"\x14ROLL_NODE_KIND_GROUP\x10\x06*\x95\x01\n" +
+	"\vDieStepKind\x12\x1d\n" +
+	"\x19DIE_STEP_KIND_UNSPECIFIED\x10\x00\x12\x18\n" +
+	"\x14DIE_STEP_KIND_ROLLED\x10\x01\x12\x1a\n" +
+	"\x16DIE_STEP_KIND_REROLLED\x10\x02\x12\x18\n" +
+	"\x14DIE_STEP_KIND_UNIQUE\x10\x03\x12\x17\n" +
+	"\x13DIE_STEP_KIND_ADDED\x10\x042\xf5\x0f\n" +
 	"\vDiceService\x12v\n" +
 	"\x04Roll\x12\x1d.wayfarer.dice.v1.RollRequest\x1a\x1e.wayfarer.dice.v1.RollResponse\"/\x82\xd3\xe4\x93\x02):\x01*b\x04roll\"\x1e/v1/{parent=campaigns/*}/rolls\x12\x85\x01\n" +
 	"\tBatchRoll\x12\".wayfarer.dice.v1.BatchRollRequest\x1a#.wayfarer.dice.v1.BatchRollResponse\"/\x82\xd3\xe4\x93\x02):\x01*\"$/v1/{parent=campaigns/*}/rolls:batch\x12\x97\x01\n" +
@@ -3912,153 +4484,167 @@ func file_wayfarer_dice_v1_dice_proto_rawDescGZIP() []byte {
 	return file_wayfarer_dice_v1_dice_proto_rawDescData
 }
 
-var file_wayfarer_dice_v1_dice_proto_msgTypes = make([]protoimpl.MessageInfo, 54)
+var file_wayfarer_dice_v1_dice_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
+var file_wayfarer_dice_v1_dice_proto_msgTypes = make([]protoimpl.MessageInfo, 58)
 var file_wayfarer_dice_v1_dice_proto_goTypes = []any{
-	(*Roll)(nil),                  // 0: wayfarer.dice.v1.Roll
-	(*Term)(nil),                  // 1: wayfarer.dice.v1.Term
-	(*UsageRoll)(nil),             // 2: wayfarer.dice.v1.UsageRoll
-	(*PoolRoll)(nil),              // 3: wayfarer.dice.v1.PoolRoll
-	(*PoolSet)(nil),               // 4: wayfarer.dice.v1.PoolSet
-	(*TableRow)(nil),              // 5: wayfarer.dice.v1.TableRow
-	(*TableRoll)(nil),             // 6: wayfarer.dice.v1.TableRoll
-	(*RollLog)(nil),               // 7: wayfarer.dice.v1.RollLog
-	(*Stream)(nil),                // 8: wayfarer.dice.v1.Stream
-	(*RollRequest)(nil),           // 9: wayfarer.dice.v1.RollRequest
-	(*RollResponse)(nil),          // 10: wayfarer.dice.v1.RollResponse
-	(*BatchRollRequest)(nil),      // 11: wayfarer.dice.v1.BatchRollRequest
-	(*BatchRollResponse)(nil),     // 12: wayfarer.dice.v1.BatchRollResponse
-	(*RollUsageDieRequest)(nil),   // 13: wayfarer.dice.v1.RollUsageDieRequest
-	(*RollUsageDieResponse)(nil),  // 14: wayfarer.dice.v1.RollUsageDieResponse
-	(*RollPoolRequest)(nil),       // 15: wayfarer.dice.v1.RollPoolRequest
-	(*RollPoolResponse)(nil),      // 16: wayfarer.dice.v1.RollPoolResponse
-	(*RollTableRequest)(nil),      // 17: wayfarer.dice.v1.RollTableRequest
-	(*RollTableResponse)(nil),     // 18: wayfarer.dice.v1.RollTableResponse
-	(*GetRollLogRequest)(nil),     // 19: wayfarer.dice.v1.GetRollLogRequest
-	(*GetRollLogResponse)(nil),    // 20: wayfarer.dice.v1.GetRollLogResponse
-	(*ListRollsRequest)(nil),      // 21: wayfarer.dice.v1.ListRollsRequest
-	(*ListRollsResponse)(nil),     // 22: wayfarer.dice.v1.ListRollsResponse
-	(*RollLogEntry)(nil),          // 23: wayfarer.dice.v1.RollLogEntry
-	(*RotateRollLogRequest)(nil),  // 24: wayfarer.dice.v1.RotateRollLogRequest
-	(*RotateRollLogResponse)(nil), // 25: wayfarer.dice.v1.RotateRollLogResponse
-	(*GetStreamRequest)(nil),      // 26: wayfarer.dice.v1.GetStreamRequest
-	(*GetStreamResponse)(nil),     // 27: wayfarer.dice.v1.GetStreamResponse
-	(*ListStreamsRequest)(nil),    // 28: wayfarer.dice.v1.ListStreamsRequest
-	(*ListStreamsResponse)(nil),   // 29: wayfarer.dice.v1.ListStreamsResponse
-	(*SetClientSeedRequest)(nil),  // 30: wayfarer.dice.v1.SetClientSeedRequest
-	(*SetClientSeedResponse)(nil), // 31: wayfarer.dice.v1.SetClientSeedResponse
-	(*CreateStreamRequest)(nil),   // 32: wayfarer.dice.v1.CreateStreamRequest
-	(*CreateStreamResponse)(nil),  // 33: wayfarer.dice.v1.CreateStreamResponse
-	(*DrawRequest)(nil),           // 34: wayfarer.dice.v1.DrawRequest
-	(*DrawResponse)(nil),          // 35: wayfarer.dice.v1.DrawResponse
-	(*RevealStreamRequest)(nil),   // 36: wayfarer.dice.v1.RevealStreamRequest
-	(*RevealStreamResponse)(nil),  // 37: wayfarer.dice.v1.RevealStreamResponse
-	(*VerifyRequest)(nil),         // 38: wayfarer.dice.v1.VerifyRequest
-	(*VerifyDraw)(nil),            // 39: wayfarer.dice.v1.VerifyDraw
-	(*VerifyResponse)(nil),        // 40: wayfarer.dice.v1.VerifyResponse
-	(*VerifiedDraw)(nil),          // 41: wayfarer.dice.v1.VerifiedDraw
-	(*RollLogEvent)(nil),          // 42: wayfarer.dice.v1.RollLogEvent
-	(*RollLogBegun)(nil),          // 43: wayfarer.dice.v1.RollLogBegun
-	(*Rolled)(nil),                // 44: wayfarer.dice.v1.Rolled
-	(*UsageDieRolled)(nil),        // 45: wayfarer.dice.v1.UsageDieRolled
-	(*PoolRolled)(nil),            // 46: wayfarer.dice.v1.PoolRolled
-	(*TableRolled)(nil),           // 47: wayfarer.dice.v1.TableRolled
-	(*RollLogRotated)(nil),        // 48: wayfarer.dice.v1.RollLogRotated
-	(*StreamEvent)(nil),           // 49: wayfarer.dice.v1.StreamEvent
-	(*StreamBegun)(nil),           // 50: wayfarer.dice.v1.StreamBegun
-	(*ClientSeedSet)(nil),         // 51: wayfarer.dice.v1.ClientSeedSet
-	(*StreamDrawn)(nil),           // 52: wayfarer.dice.v1.StreamDrawn
-	(*StreamRevealed)(nil),        // 53: wayfarer.dice.v1.StreamRevealed
-	(*v1.Record)(nil),             // 54: wayfarer.type.v1.Record
-	(UsageMode)(0),                // 55: wayfarer.dice.v1.UsageMode
-	(*timestamppb.Timestamp)(nil), // 56: google.protobuf.Timestamp
-	(*v1.Die)(nil),                // 57: wayfarer.type.v1.Die
-	(*OddsRequest)(nil),           // 58: wayfarer.dice.v1.OddsRequest
-	(*OddsResponse)(nil),          // 59: wayfarer.dice.v1.OddsResponse
+	(RollNodeKind)(0),             // 0: wayfarer.dice.v1.RollNodeKind
+	(DieStepKind)(0),              // 1: wayfarer.dice.v1.DieStepKind
+	(*Roll)(nil),                  // 2: wayfarer.dice.v1.Roll
+	(*RollNode)(nil),              // 3: wayfarer.dice.v1.RollNode
+	(*UsageStep)(nil),             // 4: wayfarer.dice.v1.UsageStep
+	(*RolledDie)(nil),             // 5: wayfarer.dice.v1.RolledDie
+	(*DieStep)(nil),               // 6: wayfarer.dice.v1.DieStep
+	(*Term)(nil),                  // 7: wayfarer.dice.v1.Term
+	(*UsageRoll)(nil),             // 8: wayfarer.dice.v1.UsageRoll
+	(*PoolRoll)(nil),              // 9: wayfarer.dice.v1.PoolRoll
+	(*PoolSet)(nil),               // 10: wayfarer.dice.v1.PoolSet
+	(*TableRow)(nil),              // 11: wayfarer.dice.v1.TableRow
+	(*TableRoll)(nil),             // 12: wayfarer.dice.v1.TableRoll
+	(*RollLog)(nil),               // 13: wayfarer.dice.v1.RollLog
+	(*Stream)(nil),                // 14: wayfarer.dice.v1.Stream
+	(*RollRequest)(nil),           // 15: wayfarer.dice.v1.RollRequest
+	(*RollResponse)(nil),          // 16: wayfarer.dice.v1.RollResponse
+	(*BatchRollRequest)(nil),      // 17: wayfarer.dice.v1.BatchRollRequest
+	(*BatchRollResponse)(nil),     // 18: wayfarer.dice.v1.BatchRollResponse
+	(*RollUsageDieRequest)(nil),   // 19: wayfarer.dice.v1.RollUsageDieRequest
+	(*RollUsageDieResponse)(nil),  // 20: wayfarer.dice.v1.RollUsageDieResponse
+	(*RollPoolRequest)(nil),       // 21: wayfarer.dice.v1.RollPoolRequest
+	(*RollPoolResponse)(nil),      // 22: wayfarer.dice.v1.RollPoolResponse
+	(*RollTableRequest)(nil),      // 23: wayfarer.dice.v1.RollTableRequest
+	(*RollTableResponse)(nil),     // 24: wayfarer.dice.v1.RollTableResponse
+	(*GetRollLogRequest)(nil),     // 25: wayfarer.dice.v1.GetRollLogRequest
+	(*GetRollLogResponse)(nil),    // 26: wayfarer.dice.v1.GetRollLogResponse
+	(*ListRollsRequest)(nil),      // 27: wayfarer.dice.v1.ListRollsRequest
+	(*ListRollsResponse)(nil),     // 28: wayfarer.dice.v1.ListRollsResponse
+	(*RollLogEntry)(nil),          // 29: wayfarer.dice.v1.RollLogEntry
+	(*RotateRollLogRequest)(nil),  // 30: wayfarer.dice.v1.RotateRollLogRequest
+	(*RotateRollLogResponse)(nil), // 31: wayfarer.dice.v1.RotateRollLogResponse
+	(*GetStreamRequest)(nil),      // 32: wayfarer.dice.v1.GetStreamRequest
+	(*GetStreamResponse)(nil),     // 33: wayfarer.dice.v1.GetStreamResponse
+	(*ListStreamsRequest)(nil),    // 34: wayfarer.dice.v1.ListStreamsRequest
+	(*ListStreamsResponse)(nil),   // 35: wayfarer.dice.v1.ListStreamsResponse
+	(*SetClientSeedRequest)(nil),  // 36: wayfarer.dice.v1.SetClientSeedRequest
+	(*SetClientSeedResponse)(nil), // 37: wayfarer.dice.v1.SetClientSeedResponse
+	(*CreateStreamRequest)(nil),   // 38: wayfarer.dice.v1.CreateStreamRequest
+	(*CreateStreamResponse)(nil),  // 39: wayfarer.dice.v1.CreateStreamResponse
+	(*DrawRequest)(nil),           // 40: wayfarer.dice.v1.DrawRequest
+	(*DrawResponse)(nil),          // 41: wayfarer.dice.v1.DrawResponse
+	(*RevealStreamRequest)(nil),   // 42: wayfarer.dice.v1.RevealStreamRequest
+	(*RevealStreamResponse)(nil),  // 43: wayfarer.dice.v1.RevealStreamResponse
+	(*VerifyRequest)(nil),         // 44: wayfarer.dice.v1.VerifyRequest
+	(*VerifyDraw)(nil),            // 45: wayfarer.dice.v1.VerifyDraw
+	(*VerifyResponse)(nil),        // 46: wayfarer.dice.v1.VerifyResponse
+	(*VerifiedDraw)(nil),          // 47: wayfarer.dice.v1.VerifiedDraw
+	(*RollLogEvent)(nil),          // 48: wayfarer.dice.v1.RollLogEvent
+	(*RollLogBegun)(nil),          // 49: wayfarer.dice.v1.RollLogBegun
+	(*Rolled)(nil),                // 50: wayfarer.dice.v1.Rolled
+	(*UsageDieRolled)(nil),        // 51: wayfarer.dice.v1.UsageDieRolled
+	(*PoolRolled)(nil),            // 52: wayfarer.dice.v1.PoolRolled
+	(*TableRolled)(nil),           // 53: wayfarer.dice.v1.TableRolled
+	(*RollLogRotated)(nil),        // 54: wayfarer.dice.v1.RollLogRotated
+	(*StreamEvent)(nil),           // 55: wayfarer.dice.v1.StreamEvent
+	(*StreamBegun)(nil),           // 56: wayfarer.dice.v1.StreamBegun
+	(*ClientSeedSet)(nil),         // 57: wayfarer.dice.v1.ClientSeedSet
+	(*StreamDrawn)(nil),           // 58: wayfarer.dice.v1.StreamDrawn
+	(*StreamRevealed)(nil),        // 59: wayfarer.dice.v1.StreamRevealed
+	(*v1.Record)(nil),             // 60: wayfarer.type.v1.Record
+	(UsageMode)(0),                // 61: wayfarer.dice.v1.UsageMode
+	(*timestamppb.Timestamp)(nil), // 62: google.protobuf.Timestamp
+	(*v1.Die)(nil),                // 63: wayfarer.type.v1.Die
+	(*OddsRequest)(nil),           // 64: wayfarer.dice.v1.OddsRequest
+	(*OddsResponse)(nil),          // 65: wayfarer.dice.v1.OddsResponse
 }
 var file_wayfarer_dice_v1_dice_proto_depIdxs = []int32{
-	1,  // 0: wayfarer.dice.v1.Roll.terms:type_name -> wayfarer.dice.v1.Term
-	54, // 1: wayfarer.dice.v1.Roll.record:type_name -> wayfarer.type.v1.Record
-	55, // 2: wayfarer.dice.v1.UsageRoll.mode:type_name -> wayfarer.dice.v1.UsageMode
-	54, // 3: wayfarer.dice.v1.UsageRoll.record:type_name -> wayfarer.type.v1.Record
-	4,  // 4: wayfarer.dice.v1.PoolRoll.sets:type_name -> wayfarer.dice.v1.PoolSet
-	54, // 5: wayfarer.dice.v1.PoolRoll.record:type_name -> wayfarer.type.v1.Record
-	0,  // 6: wayfarer.dice.v1.TableRoll.roll:type_name -> wayfarer.dice.v1.Roll
-	5,  // 7: wayfarer.dice.v1.TableRoll.row:type_name -> wayfarer.dice.v1.TableRow
-	54, // 8: wayfarer.dice.v1.TableRoll.record:type_name -> wayfarer.type.v1.Record
-	56, // 9: wayfarer.dice.v1.RollLog.create_time:type_name -> google.protobuf.Timestamp
-	56, // 10: wayfarer.dice.v1.Stream.create_time:type_name -> google.protobuf.Timestamp
-	0,  // 11: wayfarer.dice.v1.RollResponse.roll:type_name -> wayfarer.dice.v1.Roll
-	0,  // 12: wayfarer.dice.v1.BatchRollResponse.rolls:type_name -> wayfarer.dice.v1.Roll
-	55, // 13: wayfarer.dice.v1.RollUsageDieRequest.mode:type_name -> wayfarer.dice.v1.UsageMode
-	2,  // 14: wayfarer.dice.v1.RollUsageDieResponse.roll:type_name -> wayfarer.dice.v1.UsageRoll
-	3,  // 15: wayfarer.dice.v1.RollPoolResponse.roll:type_name -> wayfarer.dice.v1.PoolRoll
-	5,  // 16: wayfarer.dice.v1.RollTableRequest.rows:type_name -> wayfarer.dice.v1.TableRow
-	6,  // 17: wayfarer.dice.v1.RollTableResponse.roll:type_name -> wayfarer.dice.v1.TableRoll
-	7,  // 18: wayfarer.dice.v1.GetRollLogResponse.roll_log:type_name -> wayfarer.dice.v1.RollLog
-	23, // 19: wayfarer.dice.v1.ListRollsResponse.entries:type_name -> wayfarer.dice.v1.RollLogEntry
-	54, // 20: wayfarer.dice.v1.RollLogEntry.record:type_name -> wayfarer.type.v1.Record
-	42, // 21: wayfarer.dice.v1.RollLogEntry.event:type_name -> wayfarer.dice.v1.RollLogEvent
-	7,  // 22: wayfarer.dice.v1.RotateRollLogResponse.roll_log:type_name -> wayfarer.dice.v1.RollLog
-	8,  // 23: wayfarer.dice.v1.RotateRollLogResponse.revealed:type_name -> wayfarer.dice.v1.Stream
-	8,  // 24: wayfarer.dice.v1.GetStreamResponse.stream:type_name -> wayfarer.dice.v1.Stream
-	8,  // 25: wayfarer.dice.v1.ListStreamsResponse.streams:type_name -> wayfarer.dice.v1.Stream
-	8,  // 26: wayfarer.dice.v1.SetClientSeedResponse.stream:type_name -> wayfarer.dice.v1.Stream
-	8,  // 27: wayfarer.dice.v1.CreateStreamResponse.stream:type_name -> wayfarer.dice.v1.Stream
-	8,  // 28: wayfarer.dice.v1.RevealStreamResponse.stream:type_name -> wayfarer.dice.v1.Stream
-	39, // 29: wayfarer.dice.v1.VerifyRequest.draws:type_name -> wayfarer.dice.v1.VerifyDraw
-	57, // 30: wayfarer.dice.v1.VerifyDraw.dice:type_name -> wayfarer.type.v1.Die
-	41, // 31: wayfarer.dice.v1.VerifyResponse.draws:type_name -> wayfarer.dice.v1.VerifiedDraw
-	43, // 32: wayfarer.dice.v1.RollLogEvent.begun:type_name -> wayfarer.dice.v1.RollLogBegun
-	44, // 33: wayfarer.dice.v1.RollLogEvent.rolled:type_name -> wayfarer.dice.v1.Rolled
-	45, // 34: wayfarer.dice.v1.RollLogEvent.usage_die_rolled:type_name -> wayfarer.dice.v1.UsageDieRolled
-	48, // 35: wayfarer.dice.v1.RollLogEvent.rotated:type_name -> wayfarer.dice.v1.RollLogRotated
-	46, // 36: wayfarer.dice.v1.RollLogEvent.pool_rolled:type_name -> wayfarer.dice.v1.PoolRolled
-	47, // 37: wayfarer.dice.v1.RollLogEvent.table_rolled:type_name -> wayfarer.dice.v1.TableRolled
-	0,  // 38: wayfarer.dice.v1.Rolled.rolls:type_name -> wayfarer.dice.v1.Roll
-	2,  // 39: wayfarer.dice.v1.UsageDieRolled.roll:type_name -> wayfarer.dice.v1.UsageRoll
-	3,  // 40: wayfarer.dice.v1.PoolRolled.roll:type_name -> wayfarer.dice.v1.PoolRoll
-	6,  // 41: wayfarer.dice.v1.TableRolled.roll:type_name -> wayfarer.dice.v1.TableRoll
-	50, // 42: wayfarer.dice.v1.StreamEvent.begun:type_name -> wayfarer.dice.v1.StreamBegun
-	51, // 43: wayfarer.dice.v1.StreamEvent.client_seed_set:type_name -> wayfarer.dice.v1.ClientSeedSet
-	52, // 44: wayfarer.dice.v1.StreamEvent.drawn:type_name -> wayfarer.dice.v1.StreamDrawn
-	53, // 45: wayfarer.dice.v1.StreamEvent.revealed:type_name -> wayfarer.dice.v1.StreamRevealed
-	9,  // 46: wayfarer.dice.v1.DiceService.Roll:input_type -> wayfarer.dice.v1.RollRequest
-	11, // 47: wayfarer.dice.v1.DiceService.BatchRoll:input_type -> wayfarer.dice.v1.BatchRollRequest
-	13, // 48: wayfarer.dice.v1.DiceService.RollUsageDie:input_type -> wayfarer.dice.v1.RollUsageDieRequest
-	15, // 49: wayfarer.dice.v1.DiceService.RollPool:input_type -> wayfarer.dice.v1.RollPoolRequest
-	17, // 50: wayfarer.dice.v1.DiceService.RollTable:input_type -> wayfarer.dice.v1.RollTableRequest
-	19, // 51: wayfarer.dice.v1.DiceService.GetRollLog:input_type -> wayfarer.dice.v1.GetRollLogRequest
-	21, // 52: wayfarer.dice.v1.DiceService.ListRolls:input_type -> wayfarer.dice.v1.ListRollsRequest
-	24, // 53: wayfarer.dice.v1.DiceService.RotateRollLog:input_type -> wayfarer.dice.v1.RotateRollLogRequest
-	26, // 54: wayfarer.dice.v1.DiceService.GetStream:input_type -> wayfarer.dice.v1.GetStreamRequest
-	28, // 55: wayfarer.dice.v1.DiceService.ListStreams:input_type -> wayfarer.dice.v1.ListStreamsRequest
-	30, // 56: wayfarer.dice.v1.DiceService.SetClientSeed:input_type -> wayfarer.dice.v1.SetClientSeedRequest
-	32, // 57: wayfarer.dice.v1.DiceService.CreateStream:input_type -> wayfarer.dice.v1.CreateStreamRequest
-	34, // 58: wayfarer.dice.v1.DiceService.Draw:input_type -> wayfarer.dice.v1.DrawRequest
-	36, // 59: wayfarer.dice.v1.DiceService.RevealStream:input_type -> wayfarer.dice.v1.RevealStreamRequest
-	58, // 60: wayfarer.dice.v1.DiceService.Odds:input_type -> wayfarer.dice.v1.OddsRequest
-	38, // 61: wayfarer.dice.v1.DiceService.Verify:input_type -> wayfarer.dice.v1.VerifyRequest
-	10, // 62: wayfarer.dice.v1.DiceService.Roll:output_type -> wayfarer.dice.v1.RollResponse
-	12, // 63: wayfarer.dice.v1.DiceService.BatchRoll:output_type -> wayfarer.dice.v1.BatchRollResponse
-	14, // 64: wayfarer.dice.v1.DiceService.RollUsageDie:output_type -> wayfarer.dice.v1.RollUsageDieResponse
-	16, // 65: wayfarer.dice.v1.DiceService.RollPool:output_type -> wayfarer.dice.v1.RollPoolResponse
-	18, // 66: wayfarer.dice.v1.DiceService.RollTable:output_type -> wayfarer.dice.v1.RollTableResponse
-	20, // 67: wayfarer.dice.v1.DiceService.GetRollLog:output_type -> wayfarer.dice.v1.GetRollLogResponse
-	22, // 68: wayfarer.dice.v1.DiceService.ListRolls:output_type -> wayfarer.dice.v1.ListRollsResponse
-	25, // 69: wayfarer.dice.v1.DiceService.RotateRollLog:output_type -> wayfarer.dice.v1.RotateRollLogResponse
-	27, // 70: wayfarer.dice.v1.DiceService.GetStream:output_type -> wayfarer.dice.v1.GetStreamResponse
-	29, // 71: wayfarer.dice.v1.DiceService.ListStreams:output_type -> wayfarer.dice.v1.ListStreamsResponse
-	31, // 72: wayfarer.dice.v1.DiceService.SetClientSeed:output_type -> wayfarer.dice.v1.SetClientSeedResponse
-	33, // 73: wayfarer.dice.v1.DiceService.CreateStream:output_type -> wayfarer.dice.v1.CreateStreamResponse
-	35, // 74: wayfarer.dice.v1.DiceService.Draw:output_type -> wayfarer.dice.v1.DrawResponse
-	37, // 75: wayfarer.dice.v1.DiceService.RevealStream:output_type -> wayfarer.dice.v1.RevealStreamResponse
-	59, // 76: wayfarer.dice.v1.DiceService.Odds:output_type -> wayfarer.dice.v1.OddsResponse
-	40, // 77: wayfarer.dice.v1.DiceService.Verify:output_type -> wayfarer.dice.v1.VerifyResponse
-	62, // [62:78] is the sub-list for method output_type
-	46, // [46:62] is the sub-list for method input_type
-	46, // [46:46] is the sub-list for extension type_name
-	46, // [46:46] is the sub-list for extension extendee
-	0,  // [0:46] is the sub-list for field type_name
+	7,  // 0: wayfarer.dice.v1.Roll.terms:type_name -> wayfarer.dice.v1.Term
+	60, // 1: wayfarer.dice.v1.Roll.record:type_name -> wayfarer.type.v1.Record
+	3,  // 2: wayfarer.dice.v1.Roll.tree:type_name -> wayfarer.dice.v1.RollNode
+	0,  // 3: wayfarer.dice.v1.RollNode.kind:type_name -> wayfarer.dice.v1.RollNodeKind
+	3,  // 4: wayfarer.dice.v1.RollNode.parts:type_name -> wayfarer.dice.v1.RollNode
+	5,  // 5: wayfarer.dice.v1.RollNode.dice:type_name -> wayfarer.dice.v1.RolledDie
+	4,  // 6: wayfarer.dice.v1.RollNode.usage:type_name -> wayfarer.dice.v1.UsageStep
+	6,  // 7: wayfarer.dice.v1.RolledDie.steps:type_name -> wayfarer.dice.v1.DieStep
+	1,  // 8: wayfarer.dice.v1.DieStep.kind:type_name -> wayfarer.dice.v1.DieStepKind
+	61, // 9: wayfarer.dice.v1.UsageRoll.mode:type_name -> wayfarer.dice.v1.UsageMode
+	60, // 10: wayfarer.dice.v1.UsageRoll.record:type_name -> wayfarer.type.v1.Record
+	10, // 11: wayfarer.dice.v1.PoolRoll.sets:type_name -> wayfarer.dice.v1.PoolSet
+	60, // 12: wayfarer.dice.v1.PoolRoll.record:type_name -> wayfarer.type.v1.Record
+	2,  // 13: wayfarer.dice.v1.TableRoll.roll:type_name -> wayfarer.dice.v1.Roll
+	11, // 14: wayfarer.dice.v1.TableRoll.row:type_name -> wayfarer.dice.v1.TableRow
+	60, // 15: wayfarer.dice.v1.TableRoll.record:type_name -> wayfarer.type.v1.Record
+	62, // 16: wayfarer.dice.v1.RollLog.create_time:type_name -> google.protobuf.Timestamp
+	62, // 17: wayfarer.dice.v1.Stream.create_time:type_name -> google.protobuf.Timestamp
+	2,  // 18: wayfarer.dice.v1.RollResponse.roll:type_name -> wayfarer.dice.v1.Roll
+	2,  // 19: wayfarer.dice.v1.BatchRollResponse.rolls:type_name -> wayfarer.dice.v1.Roll
+	61, // 20: wayfarer.dice.v1.RollUsageDieRequest.mode:type_name -> wayfarer.dice.v1.UsageMode
+	8,  // 21: wayfarer.dice.v1.RollUsageDieResponse.roll:type_name -> wayfarer.dice.v1.UsageRoll
+	9,  // 22: wayfarer.dice.v1.RollPoolResponse.roll:type_name -> wayfarer.dice.v1.PoolRoll
+	11, // 23: wayfarer.dice.v1.RollTableRequest.rows:type_name -> wayfarer.dice.v1.TableRow
+	12, // 24: wayfarer.dice.v1.RollTableResponse.roll:type_name -> wayfarer.dice.v1.TableRoll
+	13, // 25: wayfarer.dice.v1.GetRollLogResponse.roll_log:type_name -> wayfarer.dice.v1.RollLog
+	29, // 26: wayfarer.dice.v1.ListRollsResponse.entries:type_name -> wayfarer.dice.v1.RollLogEntry
+	60, // 27: wayfarer.dice.v1.RollLogEntry.record:type_name -> wayfarer.type.v1.Record
+	48, // 28: wayfarer.dice.v1.RollLogEntry.event:type_name -> wayfarer.dice.v1.RollLogEvent
+	13, // 29: wayfarer.dice.v1.RotateRollLogResponse.roll_log:type_name -> wayfarer.dice.v1.RollLog
+	14, // 30: wayfarer.dice.v1.RotateRollLogResponse.revealed:type_name -> wayfarer.dice.v1.Stream
+	14, // 31: wayfarer.dice.v1.GetStreamResponse.stream:type_name -> wayfarer.dice.v1.Stream
+	14, // 32: wayfarer.dice.v1.ListStreamsResponse.streams:type_name -> wayfarer.dice.v1.Stream
+	14, // 33: wayfarer.dice.v1.SetClientSeedResponse.stream:type_name -> wayfarer.dice.v1.Stream
+	14, // 34: wayfarer.dice.v1.CreateStreamResponse.stream:type_name -> wayfarer.dice.v1.Stream
+	14, // 35: wayfarer.dice.v1.RevealStreamResponse.stream:type_name -> wayfarer.dice.v1.Stream
+	45, // 36: wayfarer.dice.v1.VerifyRequest.draws:type_name -> wayfarer.dice.v1.VerifyDraw
+	63, // 37: wayfarer.dice.v1.VerifyDraw.dice:type_name -> wayfarer.type.v1.Die
+	47, // 38: wayfarer.dice.v1.VerifyResponse.draws:type_name -> wayfarer.dice.v1.VerifiedDraw
+	49, // 39: wayfarer.dice.v1.RollLogEvent.begun:type_name -> wayfarer.dice.v1.RollLogBegun
+	50, // 40: wayfarer.dice.v1.RollLogEvent.rolled:type_name -> wayfarer.dice.v1.Rolled
+	51, // 41: wayfarer.dice.v1.RollLogEvent.usage_die_rolled:type_name -> wayfarer.dice.v1.UsageDieRolled
+	54, // 42: wayfarer.dice.v1.RollLogEvent.rotated:type_name -> wayfarer.dice.v1.RollLogRotated
+	52, // 43: wayfarer.dice.v1.RollLogEvent.pool_rolled:type_name -> wayfarer.dice.v1.PoolRolled
+	53, // 44: wayfarer.dice.v1.RollLogEvent.table_rolled:type_name -> wayfarer.dice.v1.TableRolled
+	2,  // 45: wayfarer.dice.v1.Rolled.rolls:type_name -> wayfarer.dice.v1.Roll
+	8,  // 46: wayfarer.dice.v1.UsageDieRolled.roll:type_name -> wayfarer.dice.v1.UsageRoll
+	9,  // 47: wayfarer.dice.v1.PoolRolled.roll:type_name -> wayfarer.dice.v1.PoolRoll
+	12, // 48: wayfarer.dice.v1.TableRolled.roll:type_name -> wayfarer.dice.v1.TableRoll
+	56, // 49: wayfarer.dice.v1.StreamEvent.begun:type_name -> wayfarer.dice.v1.StreamBegun
+	57, // 50: wayfarer.dice.v1.StreamEvent.client_seed_set:type_name -> wayfarer.dice.v1.ClientSeedSet
+	58, // 51: wayfarer.dice.v1.StreamEvent.drawn:type_name -> wayfarer.dice.v1.StreamDrawn
+	59, // 52: wayfarer.dice.v1.StreamEvent.revealed:type_name -> wayfarer.dice.v1.StreamRevealed
+	15, // 53: wayfarer.dice.v1.DiceService.Roll:input_type -> wayfarer.dice.v1.RollRequest
+	17, // 54: wayfarer.dice.v1.DiceService.BatchRoll:input_type -> wayfarer.dice.v1.BatchRollRequest
+	19, // 55: wayfarer.dice.v1.DiceService.RollUsageDie:input_type -> wayfarer.dice.v1.RollUsageDieRequest
+	21, // 56: wayfarer.dice.v1.DiceService.RollPool:input_type -> wayfarer.dice.v1.RollPoolRequest
+	23, // 57: wayfarer.dice.v1.DiceService.RollTable:input_type -> wayfarer.dice.v1.RollTableRequest
+	25, // 58: wayfarer.dice.v1.DiceService.GetRollLog:input_type -> wayfarer.dice.v1.GetRollLogRequest
+	27, // 59: wayfarer.dice.v1.DiceService.ListRolls:input_type -> wayfarer.dice.v1.ListRollsRequest
+	30, // 60: wayfarer.dice.v1.DiceService.RotateRollLog:input_type -> wayfarer.dice.v1.RotateRollLogRequest
+	32, // 61: wayfarer.dice.v1.DiceService.GetStream:input_type -> wayfarer.dice.v1.GetStreamRequest
+	34, // 62: wayfarer.dice.v1.DiceService.ListStreams:input_type -> wayfarer.dice.v1.ListStreamsRequest
+	36, // 63: wayfarer.dice.v1.DiceService.SetClientSeed:input_type -> wayfarer.dice.v1.SetClientSeedRequest
+	38, // 64: wayfarer.dice.v1.DiceService.CreateStream:input_type -> wayfarer.dice.v1.CreateStreamRequest
+	40, // 65: wayfarer.dice.v1.DiceService.Draw:input_type -> wayfarer.dice.v1.DrawRequest
+	42, // 66: wayfarer.dice.v1.DiceService.RevealStream:input_type -> wayfarer.dice.v1.RevealStreamRequest
+	64, // 67: wayfarer.dice.v1.DiceService.Odds:input_type -> wayfarer.dice.v1.OddsRequest
+	44, // 68: wayfarer.dice.v1.DiceService.Verify:input_type -> wayfarer.dice.v1.VerifyRequest
+	16, // 69: wayfarer.dice.v1.DiceService.Roll:output_type -> wayfarer.dice.v1.RollResponse
+	18, // 70: wayfarer.dice.v1.DiceService.BatchRoll:output_type -> wayfarer.dice.v1.BatchRollResponse
+	20, // 71: wayfarer.dice.v1.DiceService.RollUsageDie:output_type -> wayfarer.dice.v1.RollUsageDieResponse
+	22, // 72: wayfarer.dice.v1.DiceService.RollPool:output_type -> wayfarer.dice.v1.RollPoolResponse
+	24, // 73: wayfarer.dice.v1.DiceService.RollTable:output_type -> wayfarer.dice.v1.RollTableResponse
+	26, // 74: wayfarer.dice.v1.DiceService.GetRollLog:output_type -> wayfarer.dice.v1.GetRollLogResponse
+	28, // 75: wayfarer.dice.v1.DiceService.ListRolls:output_type -> wayfarer.dice.v1.ListRollsResponse
+	31, // 76: wayfarer.dice.v1.DiceService.RotateRollLog:output_type -> wayfarer.dice.v1.RotateRollLogResponse
+	33, // 77: wayfarer.dice.v1.DiceService.GetStream:output_type -> wayfarer.dice.v1.GetStreamResponse
+	35, // 78: wayfarer.dice.v1.DiceService.ListStreams:output_type -> wayfarer.dice.v1.ListStreamsResponse
+	37, // 79: wayfarer.dice.v1.DiceService.SetClientSeed:output_type -> wayfarer.dice.v1.SetClientSeedResponse
+	39, // 80: wayfarer.dice.v1.DiceService.CreateStream:output_type -> wayfarer.dice.v1.CreateStreamResponse
+	41, // 81: wayfarer.dice.v1.DiceService.Draw:output_type -> wayfarer.dice.v1.DrawResponse
+	43, // 82: wayfarer.dice.v1.DiceService.RevealStream:output_type -> wayfarer.dice.v1.RevealStreamResponse
+	65, // 83: wayfarer.dice.v1.DiceService.Odds:output_type -> wayfarer.dice.v1.OddsResponse
+	46, // 84: wayfarer.dice.v1.DiceService.Verify:output_type -> wayfarer.dice.v1.VerifyResponse
+	69, // [69:85] is the sub-list for method output_type
+	53, // [53:69] is the sub-list for method input_type
+	53, // [53:53] is the sub-list for extension type_name
+	53, // [53:53] is the sub-list for extension extendee
+	0,  // [0:53] is the sub-list for field type_name
 }
 
 func init() { file_wayfarer_dice_v1_dice_proto_init() }
@@ -4068,10 +4654,11 @@ func file_wayfarer_dice_v1_dice_proto_init() {
 	}
 	file_wayfarer_dice_v1_odds_proto_init()
 	file_wayfarer_dice_v1_dice_proto_msgTypes[2].OneofWrappers = []any{}
-	file_wayfarer_dice_v1_dice_proto_msgTypes[3].OneofWrappers = []any{}
-	file_wayfarer_dice_v1_dice_proto_msgTypes[8].OneofWrappers = []any{}
-	file_wayfarer_dice_v1_dice_proto_msgTypes[15].OneofWrappers = []any{}
-	file_wayfarer_dice_v1_dice_proto_msgTypes[42].OneofWrappers = []any{
+	file_wayfarer_dice_v1_dice_proto_msgTypes[6].OneofWrappers = []any{}
+	file_wayfarer_dice_v1_dice_proto_msgTypes[7].OneofWrappers = []any{}
+	file_wayfarer_dice_v1_dice_proto_msgTypes[12].OneofWrappers = []any{}
+	file_wayfarer_dice_v1_dice_proto_msgTypes[19].OneofWrappers = []any{}
+	file_wayfarer_dice_v1_dice_proto_msgTypes[46].OneofWrappers = []any{
 		(*RollLogEvent_Begun)(nil),
 		(*RollLogEvent_Rolled)(nil),
 		(*RollLogEvent_UsageDieRolled)(nil),
@@ -4079,7 +4666,7 @@ func file_wayfarer_dice_v1_dice_proto_init() {
 		(*RollLogEvent_PoolRolled)(nil),
 		(*RollLogEvent_TableRolled)(nil),
 	}
-	file_wayfarer_dice_v1_dice_proto_msgTypes[49].OneofWrappers = []any{
+	file_wayfarer_dice_v1_dice_proto_msgTypes[53].OneofWrappers = []any{
 		(*StreamEvent_Begun)(nil),
 		(*StreamEvent_ClientSeedSet)(nil),
 		(*StreamEvent_Drawn)(nil),
@@ -4090,13 +4677,14 @@ func file_wayfarer_dice_v1_dice_proto_init() {
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wayfarer_dice_v1_dice_proto_rawDesc), len(file_wayfarer_dice_v1_dice_proto_rawDesc)),
-			NumEnums:      0,
-			NumMessages:   54,
+			NumEnums:      2,
+			NumMessages:   58,
 			NumExtensions: 0,
 			NumServices:   1,
 		},
 		GoTypes:           file_wayfarer_dice_v1_dice_proto_goTypes,
 		DependencyIndexes: file_wayfarer_dice_v1_dice_proto_depIdxs,
+		EnumInfos:         file_wayfarer_dice_v1_dice_proto_enumTypes,
 		MessageInfos:      file_wayfarer_dice_v1_dice_proto_msgTypes,
 	}.Build()
 	File_wayfarer_dice_v1_dice_proto = out.File

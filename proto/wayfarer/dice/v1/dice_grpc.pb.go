@@ -49,9 +49,10 @@ const (
 // the seed when it ends; from then on anyone can recompute every face (docs/dice.md has the derivation and vectors).
 // Every mutation takes a request_id: sending it again, whenever and to whichever replica, gets the first answer.
 type DiceServiceClient interface {
-	// Roll rolls a notation such as "2d6+1" into the caller's roll log of the campaign.
-	// Fails with INVALID_ARGUMENT (field notation, reported_dice), PERMISSION_DENIED (spectators; reported dice of a player)
-	// or RESOURCE_EXHAUSTED (TOO_MUCH_WORK: more dice than one roll may have).
+	// Roll rolls a notation such as "4d6kh3+2" into the caller's roll log of the campaign.
+	// Fails with INVALID_ARGUMENT (field notation: BAD_NOTATION, BAD_VALUE, ENDLESS, OVERFLOW, DIVISION_BY_ZERO; field
+	// reported_dice), PERMISSION_DENIED (spectators; reported dice of a player) or RESOURCE_EXHAUSTED (TOO_MUCH_WORK, with the
+	// limit).
 	Roll(ctx context.Context, in *RollRequest, opts ...grpc.CallOption) (*RollResponse, error)
 	// BatchRoll rolls several notations as one record: all or none. Fails as Roll does; fields are named "notations[i]".
 	BatchRoll(ctx context.Context, in *BatchRollRequest, opts ...grpc.CallOption) (*BatchRollResponse, error)
@@ -269,9 +270,10 @@ func (c *diceServiceClient) Verify(ctx context.Context, in *VerifyRequest, opts 
 // the seed when it ends; from then on anyone can recompute every face (docs/dice.md has the derivation and vectors).
 // Every mutation takes a request_id: sending it again, whenever and to whichever replica, gets the first answer.
 type DiceServiceServer interface {
-	// Roll rolls a notation such as "2d6+1" into the caller's roll log of the campaign.
-	// Fails with INVALID_ARGUMENT (field notation, reported_dice), PERMISSION_DENIED (spectators; reported dice of a player)
-	// or RESOURCE_EXHAUSTED (TOO_MUCH_WORK: more dice than one roll may have).
+	// Roll rolls a notation such as "4d6kh3+2" into the caller's roll log of the campaign.
+	// Fails with INVALID_ARGUMENT (field notation: BAD_NOTATION, BAD_VALUE, ENDLESS, OVERFLOW, DIVISION_BY_ZERO; field
+	// reported_dice), PERMISSION_DENIED (spectators; reported dice of a player) or RESOURCE_EXHAUSTED (TOO_MUCH_WORK, with the
+	// limit).
 	Roll(context.Context, *RollRequest) (*RollResponse, error)
 	// BatchRoll rolls several notations as one record: all or none. Fails as Roll does; fields are named "notations[i]".
 	BatchRoll(context.Context, *BatchRollRequest) (*BatchRollResponse, error)

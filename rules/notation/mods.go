@@ -1,0 +1,214 @@
+package notation
+
+import "github.com/wayfarer-rpg/wayfarer/rules/play"
+
+// The modifiers and their spellings; longer ones first where one begins another.
+var modSpellings = []struct {
+	text string
+	kind ModKind
+	// compare and number say what may follow: 'o' optional, 'm' mandatory, 0 nothing.
+	compare, number byte
+}{
+	{"!!p", PenetrateCompound, 'o', 0},
+	{"!!", Compound, 'o', 0},
+	{"!p", Penetrate, 'o', 0},
+	{"!", Explode, 'o', 0},
+	{"rr", Reroll, 'o', 0},
+	{"ro", RerollOnce, 'o', 0},
+	{"ra", Explode, 'o', 0},
+	{"r", Reroll, 'o', 0},
+	{"uo", UniqueOnce, 'o', 0},
+	{"u", Unique, 'o', 0},
+	{"min", Min, 0, 'm'},
+	{"max", Max, 0, 'm'},
+	{"mi", Min, 0, 'm'},
+	{"ma", Max, 0, 'm'},
+	{"kh", KeepHigh, 0, 'o'},
+	{"kl", KeepLow, 0, 'o'},
+	{"k", KeepHigh, 0, 'o'}, // or KeepIf, when a comparison follows
+	{"dh", DropHigh, 0, 'o'},
+	{"dl", DropLow, 0, 'o'},
+	{"d", DropLow, 0, 'm'}, // or DropIf
+	{"ph", DropHigh, 0, 'o'},
+	{"pl", DropLow, 0, 'o'},
+	{"p", DropIf, 'm', 0},
+	{"e", Explode, 'o', 0},
+	{"cs", CritSuccess, 'o', 0},
+	{"cf", CritFailure, 'o', 0},
+	{"f", Failure, 'm', 0},
+	{"sa", SortUp, 0, 0},
+	{"sd", SortDown, 0, 0},
+	{"s", SortUp, 0, 0},
+}
+
+// mods reads the modifiers behind dice or a group. Blanks may stand before each.
+func (p *parser) mods(e *Expr) error {
+	for {
+		back, comments := p.at, len(p.comments)
+		p.blanks()
+		blank := p.at > back
+		column := p.at
+		m, ok, err := p.mod(blank)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			p.at, p.comments = back, p.comments[:comments]
+			sortMods(e.Mods)
+			return nil
+		}
+		if err := p.fits(e, m, column); err != nil {
+			return err
+		}
+		if p.parts++; p.parts > MaxParts {
+			return play.Refuse(TooMuchWork, "a notation has at most %d parts", MaxParts)
+		}
+		e.Mods = append(e.Mods, m)
+	}
+}
+
+func (p *parser) mod(blank bool) (Mod, bool, error) {
+	if op := p.comparison(); op != "" {
+		to, err := p.param()
+		return Mod{Kind: Success, Compare: &Compare{op, to}}, true, err
+	}
+	for _, s := range modSpellings {
+		if !p.spells(s.text) || blank && s.text == "d" {
+			continue
+		}
+		m := Mod{Kind: s.kind}
+		start := p.at
+		p.at += len(s.text)
+		// A letter more is another word; "x" begins a limit.
+		var err error
+		if s.text == "k" || s.text == "d" {
+			if op := p.comparison(); op != "" {
+				m.Kind = map[ModKind]ModKind{KeepHigh: KeepIf, DropLow: DropIf}[m.Kind]
+				to, err := p.param()
+				m.Compare = &Compare{op, to}
+				return m, true, err
+			}
+		}
+		if s.compare != 0 {
+			if m.Compare, err = p.matching(s.compare == 'm'); err != nil {
+				return m, true, err
+			}
+		}
+		if s.number != 0 {
+			if p.paramAt() || s.number == 'm' {
+				m.N, err = p.param()
+			} else {
+				m.N = &Expr{Kind: Number, Value: Whole(1), column: start + 1}
+			}
+			if err != nil {
+				return m, true, err
+			}
+		}
+		if m.Kind >= Explode && m.Kind <= PenetrateCompound {
+			if s.text == "ra" {
+				m.Limit = &Expr{Kind: Number, Value: Whole(1), column: start + 1}
+			} else if p.lower(0) == 'x' {
+				p.at++
+				m.Limit, err = p.param()
+			}
+		}
+		return m, true, err
+	}
+	return Mod{}, false, nil
+}
+
+// spells tells whether the text stands here, in small or capital letters.
+func (p *parser) spells(text string) bool {
+	for i, r := range text {
+		if p.lower(i) != r {
+			return false
+		}
+	}
+	return true
+}
+
+// matching reads a comparison, or a number that stands for being equal to it.
+func (p *parser) matching(mandatory bool) (*Compare, error) {
+	op := p.comparison()
+	if op == "" {
+		if !mandatory && !p.paramAt() {
+			return nil, nil //nolint:nilnil // there is none
+		}
+		op = "="
+	}
+	to, err := p.param()
+	return &Compare{op, to}, err
+}
+
+func (p *parser) paramAt() bool { return digit(p.peek(0)) || p.has("(") }
+
+// param reads a number, maybe with a sign, or an expression in parentheses.
+func (p *parser) param() (*Expr, error) {
+	p.blanks()
+	at := p.at
+	if p.accept("(") {
+		e, err := p.compare()
+		if err != nil {
+			return nil, err
+		}
+		if p.blanks(); !p.accept(")") {
+			return nil, p.fail(`")" or an operator`)
+		}
+		return e, nil
+	}
+	minus := p.accept("-")
+	if !digit(p.peek(0)) {
+		return nil, p.fail("a number or a parenthesis")
+	}
+	v, err := p.number()
+	if err != nil {
+		return nil, err
+	}
+	e, err := p.node(Expr{Kind: Number, Value: v, column: p.at})
+	if err != nil || !minus {
+		return e, err
+	}
+	return p.node(Expr{Kind: Negate, Args: []*Expr{e}, column: at + 1})
+}
+
+// fits refuses modifiers that groups do not take, and a second one where there can only be one.
+func (p *parser) fits(e *Expr, m Mod, column int) error {
+	refuse := func(format string, args ...any) error {
+		return play.Refuse(BadNotation, "column %d: "+format, append([]any{column + 1}, args...)...)
+	}
+	name := modText[m.Kind]
+	if m.Kind == Success {
+		name = m.Compare.Op
+	}
+	if e.Kind == Group && (m.Kind < KeepHigh || m.Kind == CritSuccess || m.Kind == CritFailure) {
+		return refuse("found %q, expected what a group takes: keep, drop, success, failure or sort", name)
+	}
+	if e.Sort == Usage && (m.Kind != KeepHigh && m.Kind != KeepLow) {
+		return refuse("found %q, expected kh or kl of usage dice", name)
+	}
+	class := func(k ModKind) ModKind {
+		switch {
+		case k >= Explode && k <= PenetrateCompound:
+			return Explode
+		case k == UniqueOnce:
+			return Unique
+		case k == SortDown:
+			return SortUp
+		}
+		return k
+	}
+	success := false
+	for _, other := range e.Mods {
+		success = success || other.Kind == Success
+		switch c := class(m.Kind); c {
+		case Explode, Unique, Min, Max, Success, Failure, SortUp:
+			if class(other.Kind) == c {
+				return refuse("found a second %q, expected one at most", name)
+			}
+		}
+	}
+	if m.Kind == Failure && !success {
+		return refuse("found %q, expected a success such as >4 before it", name)
+	}
+	return nil
+}

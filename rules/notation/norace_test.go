@@ -1,0 +1,5 @@
+//go:build !race
+
+package notation
+
+const raceEnabled = false

@@ -176,6 +176,14 @@ func TestAJourneyInEarnest(t *testing.T) {
 		do[proto.Message](n, adas, req)
 	}
 	do[*travelv1.RemoveMemberResponse](n, brams, &travelv1.RemoveMemberRequest{Name: trek, Character: bram, Member: "bram"})
+	must[*partyv1.CreateCharacterResponse](t)(characters.CreateCharacter(as(t.Context(), brams), &partyv1.CreateCharacterRequest{Parent: camp, CharacterId: "cleo", Title: "Cleo", RequestId: "cl"}))
+	do[*travelv1.JoinJourneyResponse](n, brams, joins())
+	held := must[*partyv1.GetCharacterResponse](t)(characters.GetCharacter(gms, &partyv1.GetCharacterRequest{Name: cleo})).GetCharacter()
+	if len(held.GetLeases()) != 1 || held.GetLeases()[0].GetHolder() != trek {
+		t.Errorf("who joined is leased %v", held.GetLeases())
+	}
+	_, err = n.call(brams, &travelv1.JoinJourneyRequest{Name: trek, Character: bram})
+	refusal{codes.FailedPrecondition, "HAS_LEFT", "character"}.check(t, err)
 	left := must[*partyv1.GetCharacterResponse](t)(characters.GetCharacter(gms, &partyv1.GetCharacterRequest{Name: bram})).GetCharacter()
 	if len(left.GetLeases()) != 0 {
 		t.Errorf("who left is leased still: %v", left.GetLeases())
@@ -189,7 +197,7 @@ func TestAJourneyInEarnest(t *testing.T) {
 	want := []*partyv1.Traveler{{
 		Label: "Mabyn", FoodSlots: mabyn.GetFoodSlots(),
 		Vitals: &partyv1.Vitals{Hp: mabyn.GetHp(), HpMax: 3, Str: mabyn.GetStr(), StrMax: 9, Capacity: proto.Int32(8)},
-	}}
+	}, {Label: "Cleo", Character: cleo, FoodSlots: last.GetMembers()[2].GetFoodSlots()}}
 	if diff := cmp.Diff(want, got.GetTravelers(), protocmp.Transform()); diff != "" {
 		t.Errorf("who came back (-want +got):\n%s", diff)
 	}

@@ -1,5 +1,0 @@
-//go:build race
-
-package notation
-
-const raceEnabled = true

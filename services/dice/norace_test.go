@@ -1,0 +1,6 @@
+//go:build !race
+
+package dice_test
+
+// raceFactor is how much longer the race detector lets everything take.
+const raceFactor = 1

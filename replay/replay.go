@@ -30,10 +30,12 @@ type system struct {
 
 var systems = map[string]system{
 	"danger-pool": {
-		local: func(document []byte, _ Open) ([]transcript.Played, error) { return dangerpool.Replay(document) },
+		local:  func(document []byte, _ Open) ([]transcript.Played, error) { return dangerpool.Replay(document) },
+		server: playDangerPool,
 	},
 	"danger-world": {
-		local: func(document []byte, _ Open) ([]transcript.Played, error) { return dangerworld.Replay(nil, document) },
+		local:  func(document []byte, _ Open) ([]transcript.Played, error) { return dangerworld.Replay(nil, document) },
+		server: playDangerWorld,
 	},
 	"die-drop": {
 		local:  func(document []byte, open Open) ([]transcript.Played, error) { return diedrop.Replay(document, open) },
@@ -64,9 +66,6 @@ func Server(ctx context.Context, cfg Config, name string, document []byte, open 
 	s, err := find(name)
 	if err != nil {
 		return nil, err
-	}
-	if s.server == nil {
-		return nil, fmt.Errorf("%s is not played through servers yet", name)
 	}
 	on, err := newSession(cfg)
 	if err != nil {

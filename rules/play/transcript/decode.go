@@ -53,7 +53,7 @@ func fault(path, format string, args ...any) error {
 	if path == "" {
 		path = "document"
 	}
-	return fmt.Errorf("%s: %s", path, fmt.Sprintf(format, args...))
+	return fmt.Errorf("%s: "+format, append([]any{path}, args...)...)
 }
 
 var (
@@ -65,12 +65,12 @@ var (
 func strict(dec *json.Decoder, path string, t reflect.Type) error {
 	for t.Kind() == reflect.Pointer {
 		if t.Implements(unmarshaler) || t.Implements(textUnmarshaler) {
-			return skip(dec, path)
+			return itself(dec, path, t)
 		}
 		t = t.Elem()
 	}
 	if p := reflect.PointerTo(t); t.Kind() == reflect.Interface || p.Implements(unmarshaler) || p.Implements(textUnmarshaler) {
-		return skip(dec, path)
+		return itself(dec, path, t)
 	}
 	token, err := dec.Token()
 	if err != nil {
@@ -88,10 +88,14 @@ func strict(dec *json.Decoder, path string, t reflect.Type) error {
 	return scalar(token, path, t)
 }
 
-func skip(dec *json.Decoder, path string) error {
-	var any json.RawMessage
-	if err := dec.Decode(&any); err != nil {
+// itself takes a value as its type takes it, whose errors do not know the path.
+func itself(dec *json.Decoder, path string, t reflect.Type) error {
+	var raw json.RawMessage
+	if err := dec.Decode(&raw); err != nil {
 		return broken(path, err)
+	}
+	if err := json.Unmarshal(raw, reflect.New(t).Interface()); err != nil {
+		return fault(path, "%w", err)
 	}
 	return nil
 }

@@ -28,7 +28,19 @@ type step struct {
 	Skip  int            `json:"-"`
 }
 
+// word takes one word only.
+type word string
+
+func (w *word) UnmarshalText(text []byte) error {
+	if string(text) != "yes" {
+		return errors.New("not yes")
+	}
+	*w = "yes"
+	return nil
+}
+
 type inner struct {
+	Word  word  `json:"word"`
 	Depth uint8 `json:"depth"`
 }
 
@@ -62,6 +74,8 @@ func TestDecode(t *testing.T) {
 		"half a document":                     {`{"transcripts":[{"id":"a"`, "no JSON"},
 		"nothing":                             {``, "no JSON"},
 		"a document of one word":              {`3`, `document: a number where an object belongs`},
+		"a type of its own mind":              {in(`{"word":"no"}`), `transcripts[0].steps[0].word: not yes`},
+		"the same, content":                   {in(`{"word":"yes"}`), ""},
 		"a stray comma":                       {`{"transcripts":[],}`, "no JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {

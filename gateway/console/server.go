@@ -60,6 +60,7 @@ func New(cfg Config) (*Server, error) {
 		{"party", cfg.Party, []protoreflect.FileDescriptor{
 			partyv1.File_wayfarer_party_v1_campaign_proto, partyv1.File_wayfarer_party_v1_character_proto,
 			partyv1.File_wayfarer_party_v1_company_proto, partyv1.File_wayfarer_party_v1_intent_proto,
+			partyv1.File_wayfarer_party_v1_scene_proto,
 		}},
 		{"dice", cfg.Dice, []protoreflect.FileDescriptor{dicev1.File_wayfarer_dice_v1_dice_proto}},
 		{"dungeon", cfg.Dungeon, []protoreflect.FileDescriptor{

@@ -64,6 +64,12 @@ func (c *call) show(res proto.Message) (string, error) {
 		return c.boardEvents(r.GetMissionBoard(), r.GetEvents()), nil
 	case runAnswer:
 		return c.runEvents(r.GetRun(), r.GetEvents()), nil
+	case sceneAnswer:
+		var k *partyv1.Check
+		if with, ok := res.(interface{ GetCheck() *partyv1.Check }); ok {
+			k = with.GetCheck()
+		}
+		return c.sceneEvents(r.GetScene(), r.GetEvents(), k), nil
 	case delveAnswer:
 		return delveEvents(r.GetDelve(), r.GetEvents()), nil
 	case journeyAnswer:

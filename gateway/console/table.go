@@ -113,6 +113,7 @@ func init() { //nolint:gochecknoinits // see above
 		{topic{"expedition", "journeys and dungeons as one whole"}, expeditionCommands()},
 		{topic{"crawl", "turns inside sites"}, crawlCommands()},
 		{topic{"pool", "delves by the danger pool"}, poolCommands()},
+		{topic{"check", "scenes and their checks"}, checkCommands()},
 		{topic{"missions", "missions and rumours"}, missionCommands()},
 		{topic{"dice", "dice of your own, and odds"}, diceCommands()},
 		{topic{"help", "this text, and the game masters"}, helpCommands()},

@@ -15,10 +15,10 @@ import (
 
 // AddCharacter implements SceneService. The borrowing is journaled first; the answer is what came of it.
 func (s *Server) AddCharacter(ctx context.Context, req *partyv1.AddCharacterRequest) (*partyv1.AddCharacterResponse, error) {
-	c, ans, err := s.gm(ctx, req, func(c adapter.Caller, at journal.At[scene], _ *play.Dice) ([]*partyv1.SceneEvent, error) {
-		if err := adapter.SameCampaign(c.Campaign, "character", req.GetCharacter()); err != nil {
-			return nil, err
-		}
+	if err := inCampaign(req.GetName(), "character", req.GetCharacter()); err != nil {
+		return nil, err
+	}
+	c, ans, err := s.gm(ctx, req, func(_ adapter.Caller, at journal.At[scene], _ *play.Dice) ([]*partyv1.SceneEvent, error) {
 		if _, ok := at.State.Game.Sheet(req.GetCharacter()); ok || at.State.isJoining(req.GetCharacter()) {
 			return nil, play.Refuse(dangerworld.AlreadyPresent, "%s is in the scene", req.GetCharacter()).On("character")
 		}
@@ -145,15 +145,10 @@ func (s *Server) EndScene(ctx context.Context, req *partyv1.EndSceneRequest) (*p
 
 // OpenCheck implements SceneService.
 func (s *Server) OpenCheck(ctx context.Context, req *partyv1.OpenCheckRequest) (*partyv1.OpenCheckResponse, error) {
-	c, ans, err := s.commit(ctx, req, "parent", req.GetParent(), req.GetParent(), func(c adapter.Caller, at journal.At[scene], dice *play.Dice) ([]*partyv1.SceneEvent, error) {
-		if err := adapter.SameCampaign(c.Campaign, "character", req.GetCharacter()); err != nil {
-			return nil, err
-		}
-		if _, ok := at.State.Game.Sheet(req.GetCharacter()); ok {
-			if err := c.RequireActFor(at.State.Owners[req.GetCharacter()], req.GetCharacter()); err != nil {
-				return nil, err
-			}
-		}
+	if err := inCampaign(req.GetParent(), "character", req.GetCharacter()); err != nil {
+		return nil, err
+	}
+	c, ans, err := s.commit(ctx, req, "parent", req.GetParent(), req.GetParent(), whose(req.GetCharacter()), func(c adapter.Caller, at journal.At[scene], dice *play.Dice) ([]*partyv1.SceneEvent, error) {
 		if req.GetNegativeFp() > 0 {
 			if err := gmField(c, "negative_fp"); err != nil {
 				return nil, err
@@ -190,10 +185,12 @@ type checkRequest interface {
 	GetName() string
 }
 
+func gmOf(int) may { return onlyGM }
+
 // onCheck commits a command to a check and shows it as it is then.
-func (s *Server) onCheck(ctx context.Context, req checkRequest, decide func(number int) decide) (adapter.Caller, adapter.Answer[scene, *partyv1.SceneEvent], *partyv1.Check, error) {
+func (s *Server) onCheck(ctx context.Context, req checkRequest, may func(number int) may, decide func(number int) decide) (adapter.Caller, adapter.Answer[scene, *partyv1.SceneEvent], *partyv1.Check, error) {
 	name, number := splitCheck(req.GetName())
-	c, ans, err := s.commit(ctx, req, "name", name, req.GetName(), decide(number))
+	c, ans, err := s.commit(ctx, req, "name", name, req.GetName(), may(number), decide(number))
 	if err != nil {
 		return c, ans, nil, err
 	}
@@ -203,8 +200,8 @@ func (s *Server) onCheck(ctx context.Context, req checkRequest, decide func(numb
 
 // PayNegative implements SceneService.
 func (s *Server) PayNegative(ctx context.Context, req *partyv1.PayNegativeRequest) (*partyv1.PayNegativeResponse, error) {
-	c, ans, check, err := s.onCheck(ctx, req, func(n int) decide {
-		return onlyGM(ruled(dangerworld.PayNegative{Check: n, FP: int(req.GetFp())}))
+	c, ans, check, err := s.onCheck(ctx, req, gmOf, func(n int) decide {
+		return ruled(dangerworld.PayNegative{Check: n, FP: int(req.GetFp())})
 	})
 	if err != nil {
 		return nil, err
@@ -214,7 +211,7 @@ func (s *Server) PayNegative(ctx context.Context, req *partyv1.PayNegativeReques
 
 // DeclineNegative implements SceneService.
 func (s *Server) DeclineNegative(ctx context.Context, req *partyv1.DeclineNegativeRequest) (*partyv1.DeclineNegativeResponse, error) {
-	c, ans, check, err := s.onCheck(ctx, req, func(n int) decide { return its(n, ruled(dangerworld.DeclineNegative{Check: n})) })
+	c, ans, check, err := s.onCheck(ctx, req, its, func(n int) decide { return ruled(dangerworld.DeclineNegative{Check: n}) })
 	if err != nil {
 		return nil, err
 	}
@@ -223,7 +220,7 @@ func (s *Server) DeclineNegative(ctx context.Context, req *partyv1.DeclineNegati
 
 // RollCheck implements SceneService.
 func (s *Server) RollCheck(ctx context.Context, req *partyv1.RollCheckRequest) (*partyv1.RollCheckResponse, error) {
-	c, ans, check, err := s.onCheck(ctx, req, func(n int) decide { return its(n, ruled(dangerworld.RollCheck{Check: n})) })
+	c, ans, check, err := s.onCheck(ctx, req, its, func(n int) decide { return ruled(dangerworld.RollCheck{Check: n}) })
 	if err != nil {
 		return nil, err
 	}
@@ -232,8 +229,8 @@ func (s *Server) RollCheck(ctx context.Context, req *partyv1.RollCheckRequest) (
 
 // RerollCheck implements SceneService.
 func (s *Server) RerollCheck(ctx context.Context, req *partyv1.RerollCheckRequest) (*partyv1.RerollCheckResponse, error) {
-	c, ans, check, err := s.onCheck(ctx, req, func(n int) decide {
-		return its(n, ruled(dangerworld.Reroll{Check: n, Lock: req.GetLock(), AspectFP: int(req.GetAspectFp()), DangerDice: int(req.GetDangerDice())}))
+	c, ans, check, err := s.onCheck(ctx, req, its, func(n int) decide {
+		return ruled(dangerworld.Reroll{Check: n, Lock: req.GetLock(), AspectFP: int(req.GetAspectFp()), DangerDice: int(req.GetDangerDice())})
 	})
 	if err != nil {
 		return nil, err
@@ -243,7 +240,7 @@ func (s *Server) RerollCheck(ctx context.Context, req *partyv1.RerollCheckReques
 
 // ClaimSet implements SceneService.
 func (s *Server) ClaimSet(ctx context.Context, req *partyv1.ClaimSetRequest) (*partyv1.ClaimSetResponse, error) {
-	c, ans, check, err := s.onCheck(ctx, req, func(n int) decide {
+	c, ans, check, err := s.onCheck(ctx, req, its, func(n int) decide {
 		claim := dangerworld.Claim{Check: n, Height: int(req.GetHeight()), None: req.GetNone(), Cancel: map[int][]string{}}
 		for i, x := range req.GetCancel() {
 			height := int(x.GetHeight())
@@ -254,7 +251,7 @@ func (s *Server) ClaimSet(ctx context.Context, req *partyv1.ClaimSetRequest) (*p
 			}
 			claim.Cancel[height] = x.GetDice()
 		}
-		return its(n, ruled(claim))
+		return ruled(claim)
 	})
 	if err != nil {
 		return nil, err
@@ -264,14 +261,14 @@ func (s *Server) ClaimSet(ctx context.Context, req *partyv1.ClaimSetRequest) (*p
 
 // SpendBotches implements SceneService.
 func (s *Server) SpendBotches(ctx context.Context, req *partyv1.SpendBotchesRequest) (*partyv1.SpendBotchesResponse, error) {
-	c, ans, check, err := s.onCheck(ctx, req, func(n int) decide {
+	c, ans, check, err := s.onCheck(ctx, req, gmOf, func(n int) decide {
 		spend := dangerworld.SpendBotches{Check: n}
 		for _, x := range req.GetItems() {
 			spend.Items = append(spend.Items, dangerworld.Item{
 				Buy: x.GetBuy(), Challenge: x.GetChallenge(), Difficulty: optional(x.Difficulty), Target: x.GetTarget(),
 			})
 		}
-		return onlyGM(ruled(spend))
+		return ruled(spend)
 	})
 	if err != nil {
 		return nil, err
@@ -281,8 +278,8 @@ func (s *Server) SpendBotches(ctx context.Context, req *partyv1.SpendBotchesRequ
 
 // NoteBenefit implements SceneService.
 func (s *Server) NoteBenefit(ctx context.Context, req *partyv1.NoteBenefitRequest) (*partyv1.NoteBenefitResponse, error) {
-	c, ans, check, err := s.onCheck(ctx, req, func(n int) decide {
-		return its(n, ruled(dangerworld.NoteBenefit{Check: n, Text: req.GetText()}))
+	c, ans, check, err := s.onCheck(ctx, req, its, func(n int) decide {
+		return ruled(dangerworld.NoteBenefit{Check: n, Text: req.GetText()})
 	})
 	if err != nil {
 		return nil, err
@@ -292,10 +289,10 @@ func (s *Server) NoteBenefit(ctx context.Context, req *partyv1.NoteBenefitReques
 
 // CloseCheck implements SceneService.
 func (s *Server) CloseCheck(ctx context.Context, req *partyv1.CloseCheckRequest) (*partyv1.CloseCheckResponse, error) {
-	c, ans, check, err := s.onCheck(ctx, req, func(n int) decide {
-		return its(n, func(c adapter.Caller, at journal.At[scene], dice *play.Dice) ([]*partyv1.SceneEvent, error) {
+	c, ans, check, err := s.onCheck(ctx, req, its, func(n int) decide {
+		return func(c adapter.Caller, at journal.At[scene], dice *play.Dice) ([]*partyv1.SceneEvent, error) {
 			return ruled(dangerworld.CloseCheck{Check: n, KeepBotches: !c.GM()})(c, at, dice)
-		})
+		}
 	})
 	if err != nil {
 		return nil, err

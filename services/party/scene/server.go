@@ -290,11 +290,14 @@ type request interface {
 	GetRequestId() string
 }
 
+// may refuses whoever may not give a command to a scene as it is.
+type may func(c adapter.Caller, at journal.At[scene]) error
+
 // decide decides a command on a state.
 type decide func(c adapter.Caller, at journal.At[scene], dice *play.Dice) ([]*partyv1.SceneEvent, error)
 
 // commit decides a command and pays at once what it makes the scene owe; what cannot be paid now, the sweeper pays.
-func (s *Server) commit(ctx context.Context, req request, field, name, resource string, decide decide) (adapter.Caller, adapter.Answer[scene, *partyv1.SceneEvent], error) {
+func (s *Server) commit(ctx context.Context, req request, field, name, resource string, may may, decide decide) (adapter.Caller, adapter.Answer[scene, *partyv1.SceneEvent], error) {
 	var none adapter.Answer[scene, *partyv1.SceneEvent]
 	c, err := s.access.Caller(ctx, name)
 	if err != nil {
@@ -315,6 +318,9 @@ func (s *Server) commit(ctx context.Context, req request, field, name, resource 
 		return c, none, err
 	}
 	ans, err := s.scenes.Commit(ctx, cmd, func(_ context.Context, at journal.At[scene], dice *play.Dice) (d adapter.Decision[*partyv1.SceneEvent], err error) {
+		if err := may(c, at); err != nil {
+			return d, err
+		}
 		switch at.State.Phase {
 		case playing:
 		case over:
@@ -345,7 +351,7 @@ func (s *Server) pay(ctx context.Context, ans adapter.Answer[scene, *partyv1.Sce
 	}
 }
 
-// playing makes a decision of the rules out of a command.
+// ruled makes a decision of the rules out of a command; prefixes are put before the fields of its refusals.
 func ruled(command dangerworld.Command, prefixes ...string) decide {
 	return func(_ adapter.Caller, at journal.At[scene], dice *play.Dice) ([]*partyv1.SceneEvent, error) {
 		events, err := dangerworld.Decide(at.State.Game, command, dice)
@@ -359,26 +365,36 @@ func ruled(command dangerworld.Command, prefixes ...string) decide {
 	}
 }
 
-// onlyGM lets nobody but GMs decide.
-func onlyGM(then decide) decide {
-	return func(c adapter.Caller, at journal.At[scene], dice *play.Dice) ([]*partyv1.SceneEvent, error) {
-		if err := c.RequireGM(); err != nil {
-			return nil, err
+func onlyGM(c adapter.Caller, _ journal.At[scene]) error { return c.RequireGM() }
+
+// whose lets those who may act for a character. One who is not there is left to the rules.
+func whose(character string) may {
+	return func(c adapter.Caller, at journal.At[scene]) error {
+		if _, ok := at.State.Game.Sheet(character); !ok {
+			return nil
 		}
-		return then(c, at, dice)
+		return c.RequireActFor(at.State.Owners[character], character)
 	}
 }
 
-// its lets those decide who may act for a check's character. What is no check is left to the rules.
-func its(number int, then decide) decide {
-	return func(c adapter.Caller, at journal.At[scene], dice *play.Dice) ([]*partyv1.SceneEvent, error) {
-		if check, ok := at.State.Game.Check(number); ok {
-			if err := c.RequireActFor(at.State.Owners[check.Character], check.Character); err != nil {
-				return nil, err
-			}
+// its lets those who may act for the character of a check. What is no check is left to the rules.
+func its(number int) may {
+	return func(c adapter.Caller, at journal.At[scene]) error {
+		check, ok := at.State.Game.Check(number)
+		if !ok {
+			return nil
 		}
-		return then(c, at, dice)
+		return c.RequireActFor(at.State.Owners[check.Character], check.Character)
 	}
+}
+
+// inCampaign refuses a resource of another campaign than the scene's, as if it did not exist.
+func inCampaign(scene, field, name string) error {
+	campaign, err := adapter.CampaignOf(scene)
+	if err != nil {
+		return err
+	}
+	return adapter.SameCampaign(campaign, field, name)
 }
 
 // gm commits a GM's command to a scene.
@@ -386,7 +402,7 @@ func (s *Server) gm(ctx context.Context, req interface {
 	request
 	GetName() string
 }, decide decide) (adapter.Caller, adapter.Answer[scene, *partyv1.SceneEvent], error) {
-	return s.commit(ctx, req, "name", req.GetName(), req.GetName(), onlyGM(decide))
+	return s.commit(ctx, req, "name", req.GetName(), req.GetName(), onlyGM, decide)
 }
 
 // gmField refuses a field that is for GMs.

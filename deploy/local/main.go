@@ -18,6 +18,7 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/demo"
 	"github.com/wayfarer-rpg/wayfarer/deploy/local/suite"
 	"github.com/wayfarer-rpg/wayfarer/internal/config"
+	"github.com/wayfarer-rpg/wayfarer/internal/serve"
 )
 
 var version = "dev"
@@ -43,6 +44,7 @@ type settings struct {
 	Origins    []string      `env:"WAYFARER_ALLOWED_ORIGINS"`
 	LogLevel   slog.Level    `env:"WAYFARER_LOG_LEVEL" envDefault:"WARN"`
 	MongoNames string        `env:"WAYFARER_MONGODB_PREFIX" envDefault:"wayfarer"`
+	Telemetry  config.Telemetry
 }
 
 // Check implements config.Checker.
@@ -78,7 +80,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, args []string, getenv func(string) string, out io.Writer) error {
+func run(ctx context.Context, args []string, getenv func(string) string, out io.Writer) (err error) {
 	if len(args) == 1 && args[0] == "--version" {
 		_, err := fmt.Fprintln(out, "wayfarer-local", version)
 		return err
@@ -110,6 +112,18 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 	cfg.Temporal = &suite.Temporal{
 		Address: c.Temporal, Program: filepath.Join(filepath.Dir(self), "temporaldev"), Port: c.TemporalPort, UIPort: c.TemporalUI,
 	}
+	telemetry, err := serve.NewTelemetry(ctx, serve.TelemetryConfig{
+		Program: "wayfarer-local", Version: version, Endpoint: c.Telemetry.Endpoint, Ratio: c.Telemetry.Ratio,
+	})
+	if err != nil {
+		return err
+	}
+	telemetry.Install()
+	defer func() {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), max(c.Grace, time.Second))
+		defer cancel()
+		err = errors.Join(err, telemetry.Stop(within))
+	}()
 	begin := time.Now()
 	s, err := suite.Start(ctx, cfg)
 	if err != nil {

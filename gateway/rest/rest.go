@@ -12,8 +12,12 @@ import (
 
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"github.com/rs/cors"
+	"go.opentelemetry.io/contrib/instrumentation/net/http/otelhttp"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 )
 
 // Backend is one gRPC server with the services that it registers at the edge.
@@ -68,6 +72,7 @@ func New(ctx context.Context, cfg Config) (http.Handler, error) {
 		runtime.WithMarshalerOption(runtime.MIMEWildcard, newJSON()),
 		runtime.WithMarshalerOption(eventStream, sse{newJSON()}),
 		runtime.WithIncomingHeaderMatcher(incoming),
+		runtime.WithMetadata(nameSpan),
 		runtime.WithOutgoingHeaderMatcher(func(string) (string, bool) { return "", false }),
 		runtime.WithErrorHandler(writeError),
 		runtime.WithRoutingErrorHandler(routingError),
@@ -89,6 +94,7 @@ func New(ctx context.Context, cfg Config) (http.Handler, error) {
 	h = keepAlive(h, cfg.KeepAlive)
 	h = noQueryWithBody(h)
 	h = limitBody(h, cfg.MaxBody)
+	h = otelhttp.NewHandler(h, "rest", otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method }))
 	if len(cfg.AllowedOrigins) > 0 {
 		h = cors.New(cors.Options{
 			AllowedOrigins: cfg.AllowedOrigins,
@@ -99,6 +105,16 @@ func New(ctx context.Context, cfg Config) (http.Handler, error) {
 		}).Handler(h)
 	}
 	return h, nil
+}
+
+// nameSpan names the span of a request by its route, which is known only once it is found.
+func nameSpan(ctx context.Context, r *http.Request) metadata.MD {
+	if pattern, ok := runtime.HTTPPathPattern(ctx); ok {
+		s := trace.SpanFromContext(ctx)
+		s.SetName(r.Method + " " + pattern)
+		s.SetAttributes(attribute.String("http.route", pattern))
+	}
+	return nil
 }
 
 func incoming(header string) (string, bool) {

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/exporters/otlp/otlpmetric/otlpmetricgrpc"
 	"go.opentelemetry.io/otel/exporters/otlp/otlptrace/otlptracegrpc"
 	otelprometheus "go.opentelemetry.io/otel/exporters/prometheus"
 	"go.opentelemetry.io/otel/propagation"
@@ -23,8 +24,9 @@ import (
 type TelemetryConfig struct {
 	// Program and Version name what is observed.
 	Program, Version string
-	// Endpoint is the URL of an OTLP collector, gRPC: http without TLS, https with; empty: traces stay here, with ids all
-	// the same, so that logs can be followed across programs. The OTEL_EXPORTER_OTLP_ variables set the rest.
+	// Endpoint is the URL of an OTLP collector, gRPC: http without TLS, https with. It gets traces, and metrics every minute;
+	// empty: traces stay here, with ids all the same, so that logs can be followed across programs. The
+	// OTEL_EXPORTER_OTLP_ and OTEL_METRIC_EXPORT_ variables set the rest.
 	Endpoint string
 	// Ratio of traces kept of those that begin here, 0 to 1; those that come from elsewhere are kept if they were there.
 	Ratio float64
@@ -45,6 +47,7 @@ func NewTelemetry(ctx context.Context, cfg TelemetryConfig) (*Telemetry, error) 
 	)
 	sampler := sdktrace.NeverSample()
 	opts := []sdktrace.TracerProviderOption{sdktrace.WithResource(about)}
+	readers := []sdkmetric.Option{sdkmetric.WithResource(about)}
 	if cfg.Endpoint != "" {
 		exporter, err := otlptracegrpc.New(ctx, otlptracegrpc.WithEndpointURL(cfg.Endpoint))
 		if err != nil {
@@ -52,6 +55,11 @@ func NewTelemetry(ctx context.Context, cfg TelemetryConfig) (*Telemetry, error) 
 		}
 		sampler = sdktrace.ParentBased(sdktrace.TraceIDRatioBased(cfg.Ratio))
 		opts = append(opts, sdktrace.WithBatcher(exporter))
+		metrics, err := otlpmetricgrpc.New(ctx, otlpmetricgrpc.WithEndpointURL(cfg.Endpoint))
+		if err != nil {
+			return nil, fmt.Errorf("telemetry: %w", err)
+		}
+		readers = append(readers, sdkmetric.WithReader(sdkmetric.NewPeriodicReader(metrics)))
 	}
 	registry := prometheus.NewRegistry()
 	exporter, err := otelprometheus.New(otelprometheus.WithRegisterer(registry))
@@ -61,7 +69,7 @@ func NewTelemetry(ctx context.Context, cfg TelemetryConfig) (*Telemetry, error) 
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return &Telemetry{
 		traces:   sdktrace.NewTracerProvider(append(opts, sdktrace.WithSampler(sampler))...),
-		metrics:  sdkmetric.NewMeterProvider(sdkmetric.WithReader(exporter), sdkmetric.WithResource(about)),
+		metrics:  sdkmetric.NewMeterProvider(append(readers, sdkmetric.WithReader(exporter))...),
 		registry: registry,
 	}, nil
 }

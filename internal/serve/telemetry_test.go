@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/trace"
+	metrics "go.opentelemetry.io/proto/otlp/collector/metrics/v1"
 	collector "go.opentelemetry.io/proto/otlp/collector/trace/v1"
 	tracev1 "go.opentelemetry.io/proto/otlp/trace/v1"
 	"google.golang.org/grpc"
@@ -59,6 +60,17 @@ func TestLogger(t *testing.T) {
 	}
 }
 
+// meters counts the exports of metrics.
+type meters struct {
+	metrics.UnimplementedMetricsServiceServer
+	got atomic.Int64
+}
+
+func (m *meters) Export(context.Context, *metrics.ExportMetricsServiceRequest) (*metrics.ExportMetricsServiceResponse, error) {
+	m.got.Add(1)
+	return &metrics.ExportMetricsServiceResponse{}, nil
+}
+
 type spans struct {
 	collector.UnimplementedTraceServiceServer
 	mu  sync.Mutex
@@ -83,6 +95,8 @@ func TestOneTraceFromClientToServer(t *testing.T) {
 	lis := listen(t)
 	srv := grpc.NewServer()
 	collector.RegisterTraceServiceServer(srv, got)
+	measured := &meters{}
+	metrics.RegisterMetricsServiceServer(srv, measured)
 	go func() { _ = srv.Serve(lis) }()
 	t.Cleanup(srv.Stop)
 	tel, err := serve.NewTelemetry(t.Context(), serve.TelemetryConfig{Program: "test", Version: "1", Endpoint: "http://" + lis.Addr().String(), Ratio: 1})
@@ -102,15 +116,24 @@ func TestOneTraceFromClientToServer(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	metrics := httptest.NewRecorder()
-	tel.Metrics().ServeHTTP(metrics, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	page := httptest.NewRecorder()
+	for begin := time.Now(); time.Since(begin) < time.Minute; { // the server counts a call after it was answered
+		page = httptest.NewRecorder()
+		tel.Metrics().ServeHTTP(page, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+		if strings.Contains(page.Body.String(), "rpc_server_call_duration_seconds_count{") {
+			break
+		}
+	}
 	for _, want := range []string{"go_goroutines", "rpc_server_call_duration_seconds_count{", "rpc_client_call_duration_seconds_count{", "wayfarer.dice.v1.DiceService"} {
-		if !strings.Contains(metrics.Body.String(), want) {
+		if !strings.Contains(page.Body.String(), want) {
 			t.Errorf("metrics lack %s", want)
 		}
 	}
 	if err := tel.Stop(t.Context()); err != nil {
 		t.Fatal(err)
+	}
+	if measured.got.Load() == 0 {
+		t.Error("no metrics are exported")
 	}
 	got.mu.Lock()
 	defer got.mu.Unlock()

@@ -2,14 +2,6 @@ package serve_test
 
 import (
 	"context"
-	"crypto/ecdsa"
-	"crypto/elliptic"
-	"crypto/rand"
-	"crypto/x509"
-	"crypto/x509/pkix"
-	"encoding/pem"
-	"math/big"
-	"net"
 	"os"
 	"path/filepath"
 	"testing"
@@ -20,76 +12,14 @@ import (
 
 	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
 
+	"github.com/wayfarer-rpg/wayfarer/internal/certtest"
 	"github.com/wayfarer-rpg/wayfarer/internal/serve"
 )
 
-// authority signs certificates for 127.0.0.1.
-type authority struct {
-	t    *testing.T
-	cert *x509.Certificate
-	key  *ecdsa.PrivateKey
-}
-
-func newAuthority(t *testing.T) *authority {
-	t.Helper()
-	a := &authority{t: t}
-	a.cert, a.key = a.sign(&x509.Certificate{
-		IsCA: true, BasicConstraintsValid: true, KeyUsage: x509.KeyUsageCertSign,
-	}, nil)
-	return a
-}
-
-func (a *authority) sign(c *x509.Certificate, by *authority) (*x509.Certificate, *ecdsa.PrivateKey) {
-	a.t.Helper()
-	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	serial, err := rand.Int(rand.Reader, big.NewInt(1<<62))
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	c.SerialNumber, c.Subject = serial, pkix.Name{CommonName: "test"}
-	c.NotBefore, c.NotAfter = time.Now().Add(-time.Hour), time.Now().Add(time.Hour)
-	parent, signer := c, key
-	if by != nil {
-		parent, signer = by.cert, by.key
-	}
-	raw, err := x509.CreateCertificate(rand.Reader, c, parent, &key.PublicKey, signer)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	if c, err = x509.ParseCertificate(raw); err != nil {
-		a.t.Fatal(err)
-	}
-	return c, key
-}
-
-// write writes the authority's certificate, and one that it signs with its key, into a directory, and returns the paths.
-func (a *authority) write(dir string) serve.TLSConfig {
-	a.t.Helper()
-	cert, key := a.sign(&x509.Certificate{
-		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}, KeyUsage: x509.KeyUsageDigitalSignature,
-		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
-	}, a)
-	der, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		a.t.Fatal(err)
-	}
-	file := func(name, kind string, raw []byte) string {
-		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path+".new", pem.EncodeToMemory(&pem.Block{Type: kind, Bytes: raw}), 0o600); err != nil {
-			a.t.Fatal(err)
-		}
-		if err := os.Rename(path+".new", path); err != nil {
-			a.t.Fatal(err)
-		}
-		return path
-	}
-	ca := file("ca.pem", "CERTIFICATE", a.cert.Raw)
-	return serve.TLSConfig{
-		CA: ca, ClientCA: ca, Cert: file("cert.pem", "CERTIFICATE", cert.Raw), Key: file("key.pem", "PRIVATE KEY", der), Every: time.Nanosecond,
-	}
+// written writes files of an authority's into a directory, and returns a configuration that reads all of them.
+func written(a *certtest.Authority, dir string) serve.TLSConfig {
+	f := a.Write(dir)
+	return serve.TLSConfig{CA: f.CA, ClientCA: f.CA, Cert: f.Cert, Key: f.Key, Every: time.Nanosecond}
 }
 
 // roll makes a new connection with the files, as they are now, and rolls.
@@ -110,9 +40,9 @@ func roll(t *testing.T, addr string, files serve.TLSConfig) error {
 
 func TestServicesKnowEachOtherByCertificates(t *testing.T) {
 	t.Parallel()
-	ours, theirs := newAuthority(t), newAuthority(t)
+	ours, theirs := certtest.New(t), certtest.New(t)
 	dir := t.TempDir()
-	files := ours.write(dir)
+	files := written(ours, dir)
 	own, err := serve.NewTLS(files)
 	if err != nil {
 		t.Fatal(err)
@@ -120,7 +50,7 @@ func TestServicesKnowEachOtherByCertificates(t *testing.T) {
 	r := start(t, func(c *serve.Config) { c.Creds = own.Server() }, dice{roll: func(context.Context, *dicev1.RollRequest) (*dicev1.RollResponse, error) {
 		return &dicev1.RollResponse{}, nil
 	}})
-	stranger := theirs.write(t.TempDir())
+	stranger := written(theirs, t.TempDir())
 	nobody, impostor := files, files
 	nobody.Cert, nobody.Key, nobody.ClientCA = "", "", ""
 	impostor.Cert, impostor.Key = stranger.Cert, stranger.Key
@@ -155,7 +85,7 @@ func TestServicesKnowEachOtherByCertificates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	theirs.write(dir)
+	written(theirs, dir)
 	if err := roll(t, r.addr, files); err != nil {
 		t.Errorf("after the renewal: %v", err)
 	}
@@ -181,13 +111,13 @@ func TestServicesKnowEachOtherByCertificates(t *testing.T) {
 
 func TestTLSFilesThatDoNotGoTogether(t *testing.T) {
 	t.Parallel()
-	files := newAuthority(t).write(t.TempDir())
+	files := written(certtest.New(t), t.TempDir())
 	for name, bad := range map[string]serve.TLSConfig{
 		"a certificate without its key": {Cert: files.Cert},
 		"a client CA without a server":  {ClientCA: files.ClientCA},
 		"a CA that is not there":        {CA: files.CA + ".gone"},
 		"a CA that is none":             {CA: files.Key},
-		"a key of another's":            {Cert: files.Cert, Key: newAuthority(t).write(t.TempDir()).Key},
+		"a key of another's":            {Cert: files.Cert, Key: written(certtest.New(t), t.TempDir()).Key},
 	} {
 		if _, err := serve.NewTLS(bad); err == nil {
 			t.Errorf("%s: taken", name)

@@ -1,5 +1,6 @@
-// Package program is what the programs of services/cmd share: configuration by environment, store, token checks,
-// telemetry, and the way from start to a drained end. What a program serves it is told by its main.
+// Package program is what programs with a store share: configuration by environment, store, certificates, token checks,
+// telemetry, and the way from start to a drained end. What a program serves it is told by its main: a service by [Run], any
+// other by the parts of [Program].
 package program
 
 import (
@@ -7,10 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
 	"syscall"
 	"time"
 
@@ -21,24 +20,15 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
 	"github.com/wayfarer-rpg/wayfarer/internal/config"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
-	"github.com/wayfarer-rpg/wayfarer/internal/journal/mongo"
-	"github.com/wayfarer-rpg/wayfarer/internal/journal/sqlite"
-	"github.com/wayfarer-rpg/wayfarer/internal/serve"
 	"github.com/wayfarer-rpg/wayfarer/services/adapter"
 )
 
-// settings are a program's environment.
+// settings are the environment of a service's program.
 type settings struct {
-	Server    config.Server
-	Auth      config.Auth
-	Identity  config.Identity
-	Store     config.Store
-	Telemetry config.Telemetry
+	Common
 	// PartyAddr and DiceAddr are the services that others call, host:port or a gRPC target.
 	PartyAddr string `env:"WAYFARER_PARTY_ADDR" envDefault:"127.0.0.1:9092"`
 	DiceAddr  string `env:"WAYFARER_DICE_ADDR" envDefault:"127.0.0.1:9091"`
-	// Database is the name of the MongoDB database; empty: wayfarer_ and the program's name.
-	Database string `env:"WAYFARER_MONGODB_DATABASE"`
 }
 
 const (
@@ -92,37 +82,19 @@ func Run(ctx context.Context, name, version string, getenv func(string) string, 
 	if err != nil {
 		return err
 	}
-	log := serve.NewLogger(os.Stderr, name, s.Server.LogLevel)
-	telemetry, err := serve.NewTelemetry(ctx, serve.TelemetryConfig{Program: name, Version: version, Endpoint: s.Telemetry.Endpoint, Ratio: s.Telemetry.Ratio})
+	p, err := Open(ctx, name, version, s.Common)
 	if err != nil {
 		return err
 	}
-	telemetry.Install()
-	var closers []func() error
-	defer func() {
-		for i := len(closers) - 1; i >= 0; i-- {
-			err = errors.Join(err, closers[i]())
-		}
-	}()
-	store, err := openStore(ctx, name, s)
-	if err != nil {
-		return err
-	}
-	closers = append(closers, store.Close)
-	deps := Deps{Store: store, Logger: log}
-	source := &auth.TokenSource{
-		URL: s.Identity.TokenURL, ClientID: s.Identity.ClientID, ClientSecret: string(s.Identity.ClientSecret), Audience: s.Auth.Audience, Logger: log,
-	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	deps := Deps{Store: p.Store, Logger: p.Logger}
 	for _, other := range []struct {
 		conn **grpc.ClientConn
 		addr string
 	}{{&deps.Party, s.PartyAddr}, {&deps.Dice, s.DiceAddr}} {
-		conn, err := serve.Dial(other.addr, source, nil)
-		if err != nil {
+		if *other.conn, err = p.Dial(other.addr); err != nil {
 			return err
 		}
-		*other.conn = conn
-		closers = append(closers, conn.Close)
 	}
 	campaigns := adapter.NewRemoteMembers(partyv1.NewMembershipServiceClient(deps.Party), membershipTTL, time.Now)
 	deps.Members, deps.Rulesets = campaigns, campaigns
@@ -130,61 +102,22 @@ func Run(ctx context.Context, name, version string, getenv func(string) string, 
 	if err != nil {
 		return err
 	}
-	closers = append(closers, service.Close)
-	verifier, err := auth.NewVerifier(ctx, auth.Config{
-		Issuer: s.Auth.Issuer, Audience: s.Auth.Audience, JWKS: s.Auth.JWKS, Leeway: s.Auth.Leeway, Logger: log,
-	})
-	if err != nil {
-		return err
-	}
-	server, err := serve.NewServer(serve.Config{ //nolint:contextcheck // streams bring their own
-		Name: name, Verifier: verifier, Logger: log, MaxRecv: s.Server.MaxReceive, Reflection: s.Server.Reflection,
-		Grace: s.Server.Grace, Deadline: s.Server.Deadline,
-	})
+	p.OnClose(service.Close)
+	server, err := p.NewServer(ctx)
 	if err != nil {
 		return err
 	}
 	service.Register(server)
-	server.Ping("store", store.Ping)
-	server.OnStop("telemetry", telemetry.Stop)
-	lis, err := net.Listen("tcp", s.Server.Listen)
-	if err != nil {
-		return fmt.Errorf("WAYFARER_LISTEN: %w", err)
-	}
-	beside, cancel := context.WithCancel(ctx)
-	defer cancel()
-	if s.Server.MetricsListen != "" {
-		metrics, err := net.Listen("tcp", s.Server.MetricsListen)
-		if err != nil {
-			return errors.Join(fmt.Errorf("WAYFARER_METRICS_LISTEN: %w", err), lis.Close())
-		}
-		done := make(chan error, 1)
-		go func() { done <- serve.HTTP(beside, metrics, server.Probes(telemetry.Metrics()), time.Second) }()
-		closers = append(closers, func() error { cancel(); return <-done })
-	}
+	server.Ping("store", p.Store.Ping)
 	if sw, ok := service.(sweeper); ok {
+		beside, cancel := context.WithCancel(ctx)
 		tick := time.NewTicker(sweepEvery)
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
 			sw.Sweep(auth.NewContext(beside, auth.Principal{Subject: name, Service: true}), tick.C)
 		}()
-		closers = append(closers, func() error { cancel(); tick.Stop(); <-done; return nil })
+		p.OnClose(func() error { cancel(); tick.Stop(); <-done; return nil })
 	}
-	log.InfoContext(ctx, "serving", "address", lis.Addr().String(), "version", version)
-	return server.Serve(ctx, lis)
-}
-
-func openStore(ctx context.Context, name string, s settings) (journal.Store, error) {
-	if s.Store.Kind == config.MongoDB {
-		database := s.Database
-		if database == "" {
-			database = "wayfarer_" + name
-		}
-		return mongo.Open(ctx, string(s.Store.MongoURI), database)
-	}
-	if err := os.MkdirAll(s.Store.DataDir, 0o700); err != nil {
-		return nil, fmt.Errorf("WAYFARER_DATA_DIR: %w", err)
-	}
-	return sqlite.Open(ctx, filepath.Join(s.Store.DataDir, name+".db"))
+	return p.Serve(ctx, server)
 }

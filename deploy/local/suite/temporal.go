@@ -171,6 +171,9 @@ func openExpedition(d deps) (instance, error) {
 	if err := expedition.Encrypt(&opts, key); err != nil {
 		return instance{}, err
 	}
+	if err := expedition.Trace(&opts); err != nil {
+		return instance{}, err
+	}
 	c, err := client.Dial(opts)
 	if err != nil {
 		return instance{}, fmt.Errorf("dial Temporal: %w", err)

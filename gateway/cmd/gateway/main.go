@@ -53,6 +53,8 @@ type settings struct {
 	DungeonAddr    string        `env:"WAYFARER_DUNGEON_ADDR" envDefault:"127.0.0.1:9093"`
 	TravelAddr     string        `env:"WAYFARER_TRAVEL_ADDR" envDefault:"127.0.0.1:9094"`
 	ExpeditionAddr string        `env:"WAYFARER_EXPEDITION_ADDR" envDefault:"127.0.0.1:9095"`
+	Telemetry      config.Telemetry
+	TLS            config.TLS
 }
 
 // Check implements config.Checker.
@@ -86,6 +88,22 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 		return err
 	}
 	log := serve.NewLogger(os.Stderr, "gateway", s.LogLevel)
+	telemetry, err := serve.NewTelemetry(ctx, serve.TelemetryConfig{
+		Program: "gateway", Version: version, Endpoint: s.Telemetry.Endpoint, Ratio: s.Telemetry.Ratio,
+	})
+	if err != nil {
+		return err
+	}
+	telemetry.Install()
+	defer func() {
+		within, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.Grace)
+		defer cancel()
+		err = errors.Join(err, telemetry.Stop(within))
+	}()
+	certs, err := serve.NewTLS(serve.TLSConfig{Cert: s.TLS.Cert, Key: s.TLS.Key, ClientCA: s.TLS.ClientCA, CA: s.TLS.CA, Logger: log})
+	if err != nil {
+		return err
+	}
 	backends := []rest.Backend{
 		{Name: "dice", Register: []rest.Registration{dicev1.RegisterDiceServiceHandler}},
 		{Name: "party", Register: []rest.Registration{
@@ -97,7 +115,7 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 		{Name: "expedition", Register: []rest.Registration{expeditionv1.RegisterExpeditionServiceHandler}},
 	}
 	for i, addr := range []string{s.DiceAddr, s.PartyAddr, s.DungeonAddr, s.TravelAddr, s.ExpeditionAddr} {
-		conn, err := serve.Dial(addr, nil, nil)
+		conn, err := serve.Dial(addr, nil, certs.Client())
 		if err != nil {
 			return err
 		}

@@ -8,36 +8,29 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"os"
 	"os/signal"
-	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
 	"go.temporal.io/sdk/client"
 	tlog "go.temporal.io/sdk/log"
+	"google.golang.org/grpc"
 	"google.golang.org/protobuf/proto"
 
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
 	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
 
-	"github.com/wayfarer-rpg/wayfarer/internal/auth"
 	"github.com/wayfarer-rpg/wayfarer/internal/config"
-	"github.com/wayfarer-rpg/wayfarer/internal/journal"
-	"github.com/wayfarer-rpg/wayfarer/internal/journal/mongo"
-	"github.com/wayfarer-rpg/wayfarer/internal/journal/sqlite"
-	"github.com/wayfarer-rpg/wayfarer/internal/serve"
 	"github.com/wayfarer-rpg/wayfarer/services/adapter"
+	"github.com/wayfarer-rpg/wayfarer/services/program"
 	"github.com/wayfarer-rpg/wayfarer/workflows/expedition"
 )
 
 // settings are the program's environment.
 type settings struct {
-	Server   config.Server
-	Auth     config.Auth
-	Identity config.Identity
-	Store    config.Store
+	program.Common
 	// Addresses of the services that it calls, host:port or a gRPC target.
 	PartyAddr   string `env:"WAYFARER_PARTY_ADDR" envDefault:"127.0.0.1:9092"`
 	DungeonAddr string `env:"WAYFARER_DUNGEON_ADDR" envDefault:"127.0.0.1:9093"`
@@ -48,8 +41,6 @@ type settings struct {
 	TaskQueue    string `env:"WAYFARER_TASK_QUEUE" envDefault:"wayfarer-expedition"`
 	// PayloadKey encrypts what passes through Temporal: 32 bytes in base64, the same for all programs of a task queue.
 	PayloadKey config.Secret `env:"WAYFARER_PAYLOAD_KEY,required"`
-	// Database is the name of the MongoDB database.
-	Database string `env:"WAYFARER_MONGODB_DATABASE" envDefault:"wayfarer_expedition"`
 }
 
 // Check implements [config.Checker].
@@ -68,7 +59,13 @@ func (s *settings) key() ([]byte, error) {
 	return key, err
 }
 
+var version = "dev"
+
 func main() {
+	if len(os.Args) == 2 && os.Args[1] == "--version" {
+		fmt.Println("expedition", version)
+		return
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := run(ctx, os.Getenv)
 	stop()
@@ -84,84 +81,47 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 	if err != nil {
 		return err
 	}
-	log := serve.NewLogger(os.Stderr, "expedition", s.Server.LogLevel)
-	var closers []func() error
-	defer func() {
-		for i := len(closers) - 1; i >= 0; i-- {
-			err = errors.Join(err, closers[i]())
+	p, err := program.Open(ctx, "expedition", version, s.Common)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	conns := make([]*grpc.ClientConn, 3)
+	for i, addr := range []string{s.PartyAddr, s.DungeonAddr, s.TravelAddr} {
+		if conns[i], err = p.Dial(addr); err != nil {
+			return err
 		}
-	}()
-	store, err := openStore(ctx, s)
+	}
+	party, dungeon, travel := conns[0], conns[1], conns[2]
+	temporal, err := dialTemporal(ctx, s, p.Logger)
 	if err != nil {
 		return err
 	}
-	closers = append(closers, store.Close)
-	source := &auth.TokenSource{
-		URL: s.Identity.TokenURL, ClientID: s.Identity.ClientID, ClientSecret: string(s.Identity.ClientSecret),
-		Audience: s.Auth.Audience, Logger: log,
-	}
-	party, err := serve.Dial(s.PartyAddr, source, nil)
-	if err != nil {
-		return err
-	}
-	closers = append(closers, party.Close)
-	dungeon, err := serve.Dial(s.DungeonAddr, source, nil)
-	if err != nil {
-		return err
-	}
-	closers = append(closers, dungeon.Close)
-	travel, err := serve.Dial(s.TravelAddr, source, nil)
-	if err != nil {
-		return err
-	}
-	closers = append(closers, travel.Close)
-	temporal, err := dialTemporal(ctx, s, log)
-	if err != nil {
-		return err
-	}
-	closers = append(closers, func() error { temporal.Close(); return nil })
-	verifier, err := auth.NewVerifier(ctx, auth.Config{
-		Issuer: s.Auth.Issuer, Audience: s.Auth.Audience, JWKS: s.Auth.JWKS, Leeway: s.Auth.Leeway, Logger: log,
-	})
-	if err != nil {
-		return err
-	}
-	server, err := serve.NewServer(serve.Config{ //nolint:contextcheck // every call brings its own
-		Name: "expedition", Verifier: verifier, Logger: log, MaxRecv: s.Server.MaxReceive, Reflection: s.Server.Reflection,
-		Grace: s.Server.Grace, Deadline: s.Server.Deadline,
-	})
+	p.OnClose(func() error { temporal.Close(); return nil })
+	server, err := p.NewServer(ctx)
 	if err != nil {
 		return err
 	}
 	player := adapter.Caller{Membership: adapter.Membership{Role: typev1.Role_ROLE_PLAYER}}
 	service, err := expedition.New(expedition.Config{
-		Store: store, Temporal: temporal, TaskQueue: s.TaskQueue, Travel: travel, Dungeon: dungeon,
+		Store: p.Store, Temporal: temporal, TaskQueue: s.TaskQueue, Travel: travel, Dungeon: dungeon,
 		Members: members{adapter.NewRemoteMembers(partyv1.NewMembershipServiceClient(party), 5*time.Second, time.Now)},
 		Redact:  func(m proto.Message) proto.Message { return adapter.Redact(player, m) },
-		Logger:  log, Grace: s.Server.Grace,
+		Logger:  p.Logger, Grace: s.Server.Grace,
 	})
 	if err != nil {
 		return err
 	}
 	service.Register(server)
 	server.Ping("store and Temporal", service.Ping)
-	lis, err := net.Listen("tcp", s.Server.Listen)
-	if err != nil {
+	if err := service.Start(); err != nil {
 		return err
 	}
-	if err := service.Start(); err != nil {
-		return errors.Join(err, lis.Close())
-	}
-	server.OnStop("worker", func(context.Context) error { return service.Stop() })
-	log.InfoContext(ctx, "serving", "address", lis.Addr().String(), "task_queue", s.TaskQueue)
-	return server.Serve(ctx, lis)
-}
-
-func openStore(ctx context.Context, s settings) (journal.Store, error) {
-	if s.Store.Kind == config.MongoDB {
-		return mongo.Open(ctx, string(s.Store.MongoURI), s.Database)
-	}
-	return sqlite.Open(ctx, filepath.Join(s.Store.DataDir, "expedition.db"))
+	// Also where it cannot listen. The drain comes first: the worker may be what calls under way wait for.
+	stop := sync.OnceValue(service.Stop)
+	p.OnClose(stop)
+	server.OnStop("worker", func(context.Context) error { return stop() })
+	return p.Serve(ctx, server)
 }
 
 func dialTemporal(ctx context.Context, s settings, log *slog.Logger) (client.Client, error) {
@@ -171,6 +131,9 @@ func dialTemporal(ctx context.Context, s settings, log *slog.Logger) (client.Cli
 	}
 	opts := client.Options{HostPort: s.TemporalAddr, Namespace: s.Namespace, Logger: tlog.NewStructuredLogger(log)}
 	if err := expedition.Encrypt(&opts, key); err != nil {
+		return nil, err
+	}
+	if err := expedition.Trace(&opts); err != nil {
 		return nil, err
 	}
 	c, err := client.DialContext(ctx, opts)

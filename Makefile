@@ -87,7 +87,7 @@ test-images: images ## start every image
 
 .PHONY: test
 test: ## everything that CI runs; the test runner's summary comes last
-	@tools/check.sh check-format vet house check-generate lint-proto breaking lint workflowcheck test-tools test-servers test-deploy -- test-go
+	@tools/check.sh check-format vet house check-generate lint-proto breaking lint workflowcheck test-tools test-servers test-deploy test-chaos -- test-go
 
 .PHONY: check-format
 check-format:
@@ -128,6 +128,15 @@ PACKAGES ?= ./... github.com/wayfarer-rpg/wayfarer/proto/...
 .PHONY: test-go
 test-go: $(TOOLS)/gotestsum bin/temporaldev ## the tests alone; PACKAGES=./rules/... restricts them
 	@$(TOOLS)/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg -- -race $(TESTFLAGS) $(PACKAGES)
+
+# CHAOS_TIME, CHAOS_SEED, CHAOS_EXPEDITIONS, CHAOS_KILL_EVERY and STORE choose the run, see chaos/main.go.
+.PHONY: chaos
+chaos: build $(if $(filter mongodb,$(STORE)),bin/ferretdev) ## play while programs are killed and connections cut, then compare the journals with what clients were told
+	@go run ./chaos
+
+.PHONY: test-chaos
+test-chaos: build
+	@CHAOS_TIME=1m CHAOS_EXPEDITIONS=8 go run ./chaos
 
 .PHONY: bench
 bench: bin/temporaldev bin/ferretdev ## the figures, as ratios within one run; the table comes last

@@ -1,0 +1,281 @@
+package main
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"time"
+)
+
+// names are the programs, in the order in which they start.
+var names = []string{"dice", "party", "dungeon", "travel", "expedition", "gateway"}
+
+// field is the ground on which it is played: the programs as processes, and what is between them.
+type field struct {
+	dir     string
+	victims []*process
+	issuer  *process
+	proxies []*proxy
+	gateway string
+	tokens  string
+
+	kills, cuts int
+}
+
+// process is a program that is started again whenever it was killed.
+type process struct {
+	name string
+	path string
+	args []string
+	env  []string
+	log  string
+
+	mu   sync.Mutex
+	cmd  *exec.Cmd
+	life io.Closer
+	gone chan struct{}
+	// done is set when it is not to run any more.
+	done bool
+}
+
+// start starts it, unless it runs.
+func (p *process) start() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd != nil || p.done {
+		return nil
+	}
+	log, err := os.OpenFile(p.log, os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = log.Close() }()     // the process has its own
+	cmd := exec.Command(p.path, p.args...) //nolint:gosec,noctx // the suite's own programs; killed below
+	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.Getenv("HOME")}, p.env...)
+	cmd.Stdout, cmd.Stderr = log, log
+	// Those that end with their standard input do not outlive this program.
+	if p.life, err = cmd.StdinPipe(); err != nil {
+		return err
+	}
+	if err := cmd.Start(); err != nil {
+		return fmt.Errorf("start %s: %w", p.name, err)
+	}
+	p.cmd, p.gone = cmd, make(chan struct{})
+	go p.attend(cmd, p.gone)
+	return nil
+}
+
+// attend starts the process again when it ended by itself, as whatever runs it elsewhere would: some end when they do not
+// find at their start what they need.
+func (p *process) attend(cmd *exec.Cmd, gone chan struct{}) {
+	_ = cmd.Wait() // why it ended is in its log
+	close(gone)
+	p.mu.Lock()
+	mine := p.cmd == cmd
+	if mine {
+		_ = p.life.Close()
+		p.cmd = nil
+	}
+	p.mu.Unlock()
+	if mine {
+		time.Sleep(300 * time.Millisecond)
+		if err := p.start(); err != nil {
+			fmt.Fprintln(os.Stderr, "chaos:", err)
+		}
+	}
+}
+
+// kill ends the process as a power cut would.
+func (p *process) kill() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return
+	}
+	cmd, gone := p.cmd, p.gone
+	p.cmd = nil
+	_ = cmd.Process.Kill()
+	<-gone
+	_ = p.life.Close()
+}
+
+// end kills it for good.
+func (p *process) end() {
+	p.mu.Lock()
+	p.done = true
+	p.mu.Unlock()
+	p.kill()
+}
+
+// deploy starts everything.
+func deploy(s settings, dir string) (*field, error) {
+	f := &field{dir: dir}
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	bin, err := filepath.Abs(s.Bin)
+	if err != nil {
+		return nil, err
+	}
+	addrs, err := freePorts(len(names) + 3)
+	if err != nil {
+		return nil, err
+	}
+	own := map[string]string{}
+	for i, n := range append(append([]string{}, names...), "temporal", "issuer", "mongo") {
+		own[n] = addrs[i]
+	}
+	reach := map[string]string{} // through a proxy, which can be cut
+	for n, addr := range own {
+		if n == "issuer" {
+			continue
+		}
+		p, err := newProxy(addr)
+		if err != nil {
+			return nil, err
+		}
+		f.proxies = append(f.proxies, p)
+		reach[n] = p.addr()
+	}
+	add := func(name, program string, env []string, args ...string) *process {
+		return &process{name: name, path: filepath.Join(bin, program), args: args, env: env, log: filepath.Join(dir, name+".log")}
+	}
+	_, issuerPort, _ := net.SplitHostPort(own["issuer"])
+	issuerURL := "http://127.0.0.1:" + issuerPort
+	clients := []string{}
+	for _, n := range names[:5] {
+		clients = append(clients, n+"=chaos")
+	}
+	f.issuer = add("issuer", "wayfarer", nil, "issuer", "--listen="+own["issuer"], "--url="+issuerURL, "--key="+filepath.Join(dir, "issuer.pem"),
+		"--client="+strings.Join(clients, ","))
+	f.tokens, f.gateway = issuerURL, "http://"+reach["gateway"]
+	_, port, _ := net.SplitHostPort(own["temporal"])
+	f.victims = append(f.victims, add("temporal", "temporaldev", nil, "-port="+port, "-ui-port=-1", "-with-parent", "-log=fatal",
+		"-db="+filepath.Join(dir, "temporal.db")))
+	uri := s.Mongo
+	if s.Store == "mongodb" && uri == "" {
+		data := filepath.Join(dir, "mongo")
+		if err := os.MkdirAll(data, 0o700); err != nil {
+			return nil, err
+		}
+		f.victims = append(f.victims, add("mongo", "ferretdev", nil, "-listen="+own["mongo"], "-dir="+data, "-with-stdin"))
+		uri = "mongodb://" + reach["mongo"] + "/"
+	}
+	for _, n := range names {
+		env := []string{
+			"WAYFARER_LISTEN=" + own[n], "WAYFARER_GRACE=2s", "WAYFARER_LOG_LEVEL=ERROR", "WAYFARER_DATA_DIR=" + filepath.Join(dir, n), "STORE=" + s.Store,
+			"MONGODB_URI=" + uri, "WAYFARER_ISSUER=" + issuerURL, "WAYFARER_JWKS_URL=" + issuerURL + "/jwks.json", "WAYFARER_TOKEN_URL=" + issuerURL + "/token",
+			"WAYFARER_CLIENT_ID=" + n, "WAYFARER_CLIENT_SECRET=chaos", "WAYFARER_TEMPORAL_ADDR=" + reach["temporal"],
+			"WAYFARER_PAYLOAD_KEY=" + base64.StdEncoding.EncodeToString(make([]byte, 32)),
+		}
+		for _, other := range names[:5] {
+			env = append(env, "WAYFARER_"+strings.ToUpper(other)+"_ADDR="+reach[other])
+		}
+		f.victims = append(f.victims, add(n, n, env))
+	}
+	for _, p := range append([]*process{f.issuer}, f.victims...) {
+		if err := p.start(); err != nil {
+			f.stop()
+			return nil, err
+		}
+	}
+	return f, nil
+}
+
+func freePorts(n int) ([]string, error) {
+	var out []string
+	for range n {
+		lis, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = lis.Close() }() // all at the end, so that no two are the same
+		out = append(out, lis.Addr().String())
+	}
+	return out, nil
+}
+
+// ready waits until every program serves.
+func (f *field) ready(ctx context.Context) error {
+	client := http.Client{Timeout: 5 * time.Second}
+	var last error
+	for {
+		req, err := http.NewRequestWithContext(ctx, http.MethodGet, f.gateway+"/readyz", nil)
+		if err != nil {
+			return err
+		}
+		res, err := client.Do(req)
+		if err == nil {
+			_ = res.Body.Close()
+			if res.StatusCode == http.StatusOK {
+				return nil
+			}
+			err = errors.New(res.Status)
+		}
+		last = err
+		if !pause(ctx, 100*time.Millisecond) {
+			return fmt.Errorf("the programs are not ready: %w; their logs are in %s", last, f.dir)
+		}
+	}
+}
+
+// pause waits; it tells false when ctx ended first.
+func pause(ctx context.Context, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// kill kills one process after the other, each for a moment.
+func (f *field) kill(ctx context.Context, rng *rand.Rand, every time.Duration) {
+	for pause(ctx, time.Duration(rng.Float64()*2*float64(every))) {
+		v := f.victims[rng.IntN(len(f.victims))]
+		v.kill()
+		f.kills++
+		_ = pause(ctx, time.Duration(rng.IntN(500))*time.Millisecond)
+		if err := v.start(); err != nil {
+			fmt.Fprintln(os.Stderr, "chaos:", err)
+			return
+		}
+	}
+}
+
+// cut cuts or delays the connections to one program after the other.
+func (f *field) cut(ctx context.Context, rng *rand.Rand) {
+	for pause(ctx, time.Duration(500+rng.IntN(3000))*time.Millisecond) {
+		p := f.proxies[rng.IntN(len(f.proxies))]
+		f.cuts++
+		if rng.IntN(2) == 0 {
+			p.cut()
+			continue
+		}
+		p.slow(time.Duration(20+rng.IntN(200)) * time.Millisecond)
+		_ = pause(ctx, time.Second)
+		p.slow(0)
+	}
+}
+
+func (f *field) stop() {
+	for i := len(f.victims) - 1; i >= 0; i-- {
+		f.victims[i].end()
+	}
+	f.issuer.end()
+	for _, p := range f.proxies {
+		p.close()
+	}
+}

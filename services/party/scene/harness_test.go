@@ -339,12 +339,12 @@ func do[R proto.Message](c *client, who string, req proto.Message) R {
 }
 
 // refused makes a call that must fail with a code, a reason and, unless it is empty, a field.
-func (c *client) refused(who string, req proto.Message, code codes.Code, reason, field string) error {
+func (c *client) refused(who string, req proto.Message, code codes.Code, reason, field string) {
 	c.t.Helper()
 	_, err := c.call(who, req)
 	if status.Code(err) != code {
 		c.t.Errorf("%s: %T: got %v, want %v %s", who, req, err, code, reason)
-		return err
+		return
 	}
 	got, fields := "", []string{}
 	for _, d := range status.Convert(err).Details() {
@@ -360,7 +360,6 @@ func (c *client) refused(who string, req proto.Message, code codes.Code, reason,
 	if got != reason || field != "" && (len(fields) != 1 || fields[0] != field) {
 		c.t.Errorf("%s: %T: got %s at %q, want %s at %q: %v", who, req, got, fields, reason, field, err)
 	}
-	return err
 }
 
 func (c *client) scene(name string) *partyv1.Scene {

@@ -67,6 +67,8 @@ type Expr struct {
 	Label string
 	// column of its first sign in what was parsed, from 1.
 	column int
+	// plan of dice whose parameters roll none, as Parse found it.
+	plan *Plan
 }
 
 // ModKind is what a modifier does. Modifiers work in the order of these constants.

@@ -63,9 +63,14 @@ func Parse(text string) (Notation, error) {
 	if len(raw) > MaxLength {
 		return Notation{}, tooLong()
 	}
-	p := parser{raw: raw, text: make([]rune, len(raw))}
+	p := parser{raw: raw, text: raw}
 	for i, r := range raw {
-		p.text[i] = plain(r)
+		if q := plain(r); q != r {
+			if &p.text[0] == &raw[0] {
+				p.text = slices.Clone(raw)
+			}
+			p.text[i] = q
+		}
 	}
 	e, err := p.whole()
 	if err != nil {
@@ -78,7 +83,7 @@ func Parse(text string) (Notation, error) {
 	if n.Dice() > MaxDice {
 		return Notation{}, play.Refuse(TooMuchWork, "a notation has at most %d dice", MaxDice)
 	}
-	if _, _, err := e.foresee(); err != nil {
+	if _, _, err := e.foresee(true); err != nil {
 		return Notation{}, err
 	}
 	// The canonical spelling may be longer, and is to be read again.

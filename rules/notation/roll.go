@@ -417,6 +417,13 @@ func (r *roller) diceOf(e *Expr, out *Result) error {
 	if e.Sort == Pool {
 		return r.pool(e, out)
 	}
+	if e.plan != nil {
+		if err := r.throw(e.plan, out); err != nil {
+			return err
+		}
+		e.plan.settle(out)
+		return nil
+	}
 	var few [4]Value
 	values := few[:0]
 	for _, x := range e.Params() {
@@ -879,7 +886,7 @@ func (r *Result) again() error {
 }
 
 // Constant is the value of an expression that rolls no dice; ok is false for one that does. It fails as Parse does.
-func (e *Expr) Constant() (v Value, ok bool, err error) { return e.foresee() }
+func (e *Expr) Constant() (v Value, ok bool, err error) { return e.foresee(false) }
 
 // Judge is the value of a group of several parts with these values, its modifiers' parameters as those of Params. It
 // fails with BAD_VALUE, TOO_MUCH_WORK and OVERFLOW.
@@ -911,7 +918,8 @@ func (e *Expr) Judge(parts []Value, params []Value) (Value, error) {
 }
 
 // foresee finds what is wrong with an expression whatever the dice show. It returns the value when no die decides it.
-func (e *Expr) foresee() (v Value, known bool, err error) {
+// With keep, plans that are known stay with their dice; nobody else may hold the expression yet.
+func (e *Expr) foresee(keep bool) (v Value, known bool, err error) {
 	if e.Kind == Number {
 		return e.Value, true, nil
 	}
@@ -919,7 +927,7 @@ func (e *Expr) foresee() (v Value, known bool, err error) {
 	parts := make([]Value, len(e.Args))
 	for i, a := range e.Args {
 		var fixed bool
-		if parts[i], fixed, err = a.foresee(); err != nil {
+		if parts[i], fixed, err = a.foresee(keep); err != nil {
 			return v, false, err
 		}
 		known = known && fixed
@@ -930,7 +938,7 @@ func (e *Expr) foresee() (v Value, known bool, err error) {
 	var params []Value
 	fixed := true
 	for _, x := range e.Params() {
-		v, ok, err := x.foresee()
+		v, ok, err := x.foresee(keep)
 		if err != nil {
 			return v, false, err
 		}
@@ -938,9 +946,15 @@ func (e *Expr) foresee() (v Value, known bool, err error) {
 	}
 	switch {
 	case e.Kind == Dice && fixed && e.Sort != Pool:
+		if e.plan != nil {
+			return v, false, nil
+		}
 		p, err := e.Plan(params...)
 		if err == nil {
 			err = p.canBeUnique()
+		}
+		if keep {
+			e.plan = p
 		}
 		return v, false, err
 	case !known || !fixed:

@@ -399,16 +399,19 @@ func (d Dist) keepTop(n, k int) (Dist, error) {
 	if steps := uint64(d.Len()) * uint64(k) * min(span*uint64(k), MaxOutcomes); steps > maxPairs || uint64(d.Len())*uint64(n) > maxPairs { //nolint:gosec // counts
 		return Dist{}, tooMuch("keeping %d of %d dice with %d faces", k, n, d.Len())
 	}
-	below := make([]*big.Int, d.Len()+1) // ways of a die to show less than face i
-	below[0] = new(big.Int)
-	for i, w := range d.ways {
-		below[i+1] = new(big.Int).Add(below[i], w)
-	}
 	lo, hi := d.Min()*int64(k), d.Max()*int64(k)
 	g := max(d.step(), 1)
 	size := (uint64(hi)-uint64(lo))/g + 1 //nolint:gosec // a difference of 64-bit numbers
 	if size > MaxOutcomes {
 		return Dist{}, tooMuch("keeping %d dice with faces from %d to %d", k, d.Min(), d.Max())
+	}
+	if d.small(n) {
+		return d.keepTop128(n, k, g, int(size)), nil //nolint:gosec // checked
+	}
+	below := make([]*big.Int, d.Len()+1) // ways of a die to show less than face i
+	below[0] = new(big.Int)
+	for i, w := range d.ways {
+		below[i+1] = new(big.Int).Add(below[i], w)
 	}
 	ways := make([]big.Int, size)
 	t, u, v := new(big.Int), new(big.Int), new(big.Int)

@@ -436,6 +436,9 @@ func (j judgement) kept(v int64, rank, n int) bool {
 
 // of is what n dice are worth together.
 func (j judgement) of(d Dist, n int) (Dist, error) {
+	if len(j) == 0 {
+		return d.Times(n)
+	}
 	if !j.ranked() {
 		one, err := d.Map(func(v int64) (int64, error) {
 			if j.kept(v, 0, n) {
@@ -497,7 +500,10 @@ func ofPlan(p *notation.Plan) (Dist, error) {
 		return distinct(p, step, p.Mods[unique])
 	}
 	if x == nil {
-		d, err := step.Map(clamp(p))
+		d, err := step, error(nil)
+		if slices.ContainsFunc(p.Mods, func(m notation.PlannedMod) bool { return m.Kind == notation.Min || m.Kind == notation.Max }) {
+			d, err = step.Map(clamp(p))
+		}
 		if err != nil {
 			return Dist{}, err
 		}
@@ -623,6 +629,9 @@ func clamp(p *notation.Plan) func(int64) (int64, error) {
 
 // stepOf is one face of a plan, re-rolls done.
 func stepOf(p *notation.Plan) Dist {
+	if p.Faces == nil && (len(p.Mods) == 0 || p.Mods[0].Kind > notation.RerollOnce) {
+		return Die(p.Sides)
+	}
 	var stay []int64
 	var once []bool
 	hit := 0

@@ -29,7 +29,8 @@ folder() {
 tag() {
 	local name=$prefix-$1
 	[[ $1 != wayfarer ]] || name=$prefix
-	echo "$name:${version//[^A-Za-z0-9_.-]/-}"; }
+	echo "$name:${version//[^A-Za-z0-9_.-]/-}"
+}
 
 build() {
 	local context=.tmp/images/context
@@ -78,6 +79,8 @@ check() {
 started() {
 	local program=$1 container=$2 port metrics pid answer=""
 	port=$((20000 + RANDOM % 20000)) metrics=$((20000 + RANDOM % 20000))
+	mkdir -p ".tmp/images/data-$program"
+	chmod 777 ".tmp/images/data-$program"
 	buildah "${storage[@]}" run --isolation chroot --volume "$PWD/.tmp/images/data-$program:/data:rw" \
 		--env WAYFARER_LISTEN="127.0.0.1:$port" --env WAYFARER_METRICS_LISTEN="127.0.0.1:$metrics" --env WAYFARER_DATA_DIR=/data \
 		--env WAYFARER_ISSUER=https://id.example.org --env WAYFARER_JWKS_URL=http://127.0.0.1:1/keys --env WAYFARER_TOKEN_URL=http://127.0.0.1:1/token \
@@ -85,7 +88,7 @@ started() {
 		--env WAYFARER_PAYLOAD_KEY="$(head -c 32 /dev/zero | base64)" "$container" /program >".tmp/images/$program.log" 2>&1 &
 	pid=$!
 	for _ in $(seq 100); do
-		answer=$(curl -s -m 1 "http://127.0.0.1:$metrics/healthz" || true)
+		answer=$(curl -s -m 1 "http://127.0.0.1:$([[ $program == gateway ]] && echo "$port" || echo "$metrics")/healthz" || true)
 		[[ -z $answer ]] || break
 		kill -0 "$pid" 2>/dev/null || break
 		sleep 0.1

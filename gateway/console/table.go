@@ -15,8 +15,8 @@ import (
 type kind int
 
 const (
-	// word is one word or quotation.
-	word kind = iota
+	// The usual kind is one word or quotation.
+	_ kind = iota
 	// number is a whole number from 0.
 	number
 	// name is a word or quotation; as the last argument, the rest of the line up to the options.
@@ -245,11 +245,10 @@ func (c *command) read1(rest span) (args, error) {
 		return a, err
 	}
 	var placed []item
-	for i, it := range list {
+	for _, it := range list {
 		if len(c.args) > 0 && c.args[len(c.args)-1].kind == text && len(placed) == len(c.args)-1 {
 			from := it.raw.column - rest.column
 			a.values[c.args[len(c.args)-1].name] = span{string([]rune(rest.text)[from:]), it.raw.column}
-			list = list[:i]
 			break
 		}
 		taken, err := c.option(a, it)

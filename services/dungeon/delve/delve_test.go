@@ -2,6 +2,7 @@ package delve_test
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -239,7 +240,7 @@ func TestADelveContinues(t *testing.T) {
 	d := n.do(adas, &dungeonv1.RecordLightsRequest{Name: kept, Character: ada, CarryOver: true, Lights: more}).GetDelve()
 	var lights []string
 	for _, l := range d.GetLights() {
-		lights = append(lights, l.GetId()+" "+string(rune('0'+l.GetRemaining())))
+		lights = append(lights, fmt.Sprintf("%s %d", l.GetId(), l.GetRemaining()))
 	}
 	if strings.Join(lights, ", ") != "torch 1, lantern 1, torch-2 6" || d.GetSpells()[0].GetDiceLeft() != 43 {
 		t.Errorf("lights %v, spells %v", lights, d.GetSpells())
@@ -363,7 +364,7 @@ func TestTheActivityLog(t *testing.T) {
 		for pages := 1; ; pages++ {
 			page := must[*dungeonv1.ListActivityResponse](n, who, &dungeonv1.ListActivityRequest{Parent: tomb, PageSize: size, PageToken: token})
 			for _, e := range page.GetEntries() {
-				line := e.GetKind() + " " + e.GetTime().AsTime().Format("05") + " " + string(rune('0'+e.GetElapsedMinutes()/10)) + " " + e.GetText() + e.GetGmText()
+				line := fmt.Sprintf("%s %s %d %s%s", e.GetKind(), e.GetTime().AsTime().Format("05"), e.GetElapsedMinutes()/10, e.GetText(), e.GetGmText())
 				for _, x := range append(e.GetSpill().GetEvents(), e.GetNarrated().GetNow()) {
 					if x != nil {
 						line += x.GetEvent() + " " + x.GetShows() + " " + x.GetNote()

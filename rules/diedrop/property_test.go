@@ -109,7 +109,7 @@ func sound(t *rapid.T, was, j Journey, after Command) {
 	t.Helper()
 	bad := func(format string, args ...any) {
 		t.Helper()
-		state, _ := json.Marshal(j.View()) //nolint:errcheck // a state is JSON
+		state, _ := json.Marshal(j.View())
 		t.Fatalf("after %T%+v: %s\n%s", after, after, fmt.Sprintf(format, args...), state)
 	}
 	for _, d := range j.Food {

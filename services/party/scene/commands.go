@@ -3,6 +3,7 @@ package scene
 import (
 	"context"
 	"fmt"
+	"time"
 
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
 
@@ -37,7 +38,7 @@ func (s *Server) AddCharacter(ctx context.Context, req *partyv1.AddCharacterRequ
 		return nil, err
 	}
 	if !ok {
-		return nil, fault.New(fault.Unavailable, "STILL_JOINING", "the sheet of %s is still being borrowed", req.GetCharacter())
+		return nil, fault.New(fault.Unavailable, "STILL_JOINING", "the sheet of %s is still being borrowed", req.GetCharacter()).After(time.Second)
 	}
 	if away := came.Events[0].GetCharacterTurnedAway(); away != nil {
 		return nil, refusalFrom(away.GetRefusal()).fault()

@@ -22,6 +22,8 @@ func oddsOf(t *testing.T, args ...string) (string, error) {
 func TestOddsAsJSON(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]map[string]any{
+		"4d6kh3 --json":                                   {"mean": "15869/1296", "mean_float": 15869.0 / 1296},
+		"6d6!>4x2 --json":                                 {"lost": "0"},
 		"2d6 --json":                                      {"mean": "7", "mean_float": 7.0, "variance": "35/6", "lost": "0"},
 		"2d6 --target 7 --json":                           {"success": "7/12", "success_float": 7.0 / 12},
 		"compare d6 d6 --json":                            {"mean": "0", "success": "5/12"},
@@ -94,6 +96,7 @@ func TestOddsRefuse(t *testing.T) {
 	t.Parallel()
 	for args, want := range map[string]string{
 		"2d":                     "column 3",
+		"1d1!":                   "ENDLESS",
 		"1d1000000":              "TOO_MUCH_WORK",
 		"":                       "arg",
 		"pool --dice 13":         "pool.dice",

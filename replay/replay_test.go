@@ -19,6 +19,7 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/deploy/local/suite"
 	"github.com/wayfarer-rpg/wayfarer/replay"
 	"github.com/wayfarer-rpg/wayfarer/rules/play/transcript"
+	"github.com/wayfarer-rpg/wayfarer/rules/ruleset"
 )
 
 // folders of the rules packages, by system.
@@ -341,6 +342,39 @@ func TestSystemsAreKnownByName(t *testing.T) {
 	}
 }
 
+// override gives every transcript its share of the system's parameters, with another value than the shipped one.
+func override(t *testing.T, system string, all []any) {
+	t.Helper()
+	n := 0
+	for _, p := range ruleset.Parameters(system) {
+		var other any
+		switch v := p.Default.(type) {
+		case bool:
+			other = !v
+		case float64:
+			other = v + 1
+		case string:
+			for _, o := range p.Options {
+				if o != p.Default {
+					other = o
+				}
+			}
+		}
+		if other == nil || p.Check(other) != nil {
+			continue
+		}
+		tr := all[n%len(all)].(object)
+		if tr["params"] == nil {
+			tr["params"] = object{}
+		}
+		tr["params"].(object)[p.Name] = other
+		n++
+	}
+	if n < 20 {
+		t.Errorf("only %d parameters of %s are overridden", n, system)
+	}
+}
+
 // Files that nobody has seen before lead to the same both ways.
 func TestBothWaysAgree(t *testing.T) {
 	t.Parallel()
@@ -423,6 +457,9 @@ func TestBothWaysAgree(t *testing.T) {
 				tr.(object)["steps"] = append([]any{object{"op": "CLOSE_CHECK"}, object{"op": "RAISE_DANGER", "amount": 3}}, at(tr, "steps").([]any)...)
 			}
 		}, 0},
+		"danger-pool: parameters of every sort":  {"danger-pool", func(all []any) { override(t, "danger-pool", all) }, 0},
+		"danger-world: parameters of every sort": {"danger-world", func(all []any) { override(t, "danger-world", all) }, 0},
+		"die-drop: parameters of every sort":     {"die-drop", func(all []any) { override(t, "die-drop", all) }, 0},
 		"digger: no rounds": {"digger", func(all []any) {
 			for _, tr := range all {
 				tr.(object)["rounds"] = nil

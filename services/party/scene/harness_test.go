@@ -119,26 +119,36 @@ func (d *diceFake) isRevealed(stream string) bool {
 	return d.revealed[stream]
 }
 
-// listen serves something on a listener of its own until the test ends, and returns its address.
-func listen(t *testing.T, name string, register func(grpc.ServiceRegistrar), closers ...io.Closer) string {
+// listen serves something on a listener of its own until the test ends, and returns its address. A lean server lacks what
+// all servers of the suite have beside tokens and faults, above all the checks of fields, which take a while to compile.
+func listen(t *testing.T, name string, lean bool, register func(grpc.ServiceRegistrar), closers ...io.Closer) string {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	g, err := serve.NewServer(serve.Config{Name: name, Verifier: tokens{}, Logger: slog.New(slog.DiscardHandler), Grace: time.Millisecond})
-	if err != nil {
-		t.Fatal(err)
+	log, done := slog.New(slog.DiscardHandler), make(chan error, 1)
+	var stop func()
+	if lean {
+		g := grpc.NewServer(grpc.ChainUnaryInterceptor(fault.UnaryServer(log), auth.UnaryServer(tokens{})))
+		register(g)
+		go func() { done <- g.Serve(l) }()
+		stop = g.Stop
+	} else {
+		g, err := serve.NewServer(serve.Config{Name: name, Verifier: tokens{}, Logger: log, Grace: time.Millisecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		register(g)
+		ctx, cancel := context.WithCancel(context.Background())
+		go func() { done <- g.Serve(ctx, l) }()
+		stop = cancel
 	}
-	register(g)
-	done := make(chan error, 1)
-	ctx, cancel := context.WithCancel(context.Background())
-	go func() { done <- g.Serve(ctx, l) }()
 	t.Cleanup(func() {
 		for _, c := range closers {
 			_ = c.Close()
 		}
-		cancel()
+		stop()
 		if err := <-done; err != nil {
 			t.Errorf("serve %s: %v", name, err)
 		}
@@ -173,6 +183,7 @@ type world struct {
 	dice  *diceFake
 	addr  string // of the party and the dice service
 	ids   *atomic.Int64
+	lean  bool // of the scene services
 
 	// before, when set, comes before each call of another service and may fail it, after comes after one that went well.
 	before func(method string) error
@@ -196,7 +207,7 @@ func newWorld(t *testing.T) *world {
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.addr = listen(t, "party", func(r grpc.ServiceRegistrar) {
+	w.addr = listen(t, "party", true, func(r grpc.ServiceRegistrar) {
 		srv.Register(r)
 		dicev1.RegisterDiceServiceServer(r, w.dice)
 	}, srv)
@@ -278,7 +289,7 @@ func (w *world) node() *node {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	addr := listen(w.t, "scene", srv.Register, srv)
+	addr := listen(w.t, "scene", w.lean, srv.Register, srv)
 	return &node{client: &client{t: w.t, conn: dial(w.t, addr), ids: w.ids}, world: w, srv: srv}
 }
 

@@ -151,6 +151,7 @@ func TestSagasGoOnAfterACrash(t *testing.T) {
 				t.Run(fmt.Sprintf("%s, %s call %d, %s", tt.name, when, i+1, method), func(t *testing.T) {
 					t.Parallel()
 					w := newWorld(t)
+					w.lean = true
 					n := w.node()
 					tt.stage(n)
 					left := 1
@@ -227,7 +228,7 @@ func TestScenesOfThePartyService(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return srv, &client{t: t, conn: dial(t, listen(t, "party", srv.Register, srv)), ids: w.ids}
+		return srv, &client{t: t, conn: dial(t, listen(t, "party", false, srv.Register, srv)), ids: w.ids}
 	}
 	_, c := serve()
 	c.begin()

@@ -116,16 +116,18 @@ func TestBadSimulationsAreRefused(t *testing.T) {
 		change func(*dungeonv1.SimulateRequest)
 		want   refusal
 	}{
-		"by a player":         {adas, func(*dungeonv1.SimulateRequest) {}, refusal{codes.PermissionDenied, "NOT_GM", ""}},
-		"of nothing":          {gm, func(r *dungeonv1.SimulateRequest) { r.What = nil }, refusal{codes.InvalidArgument, "INVALID", "what"}},
-		"of an unknown one":   {gm, func(r *dungeonv1.SimulateRequest) { r.What = &dungeonv1.SimulateRequest_Dungeon{Dungeon: granary} }, refusal{codes.NotFound, "NOT_FOUND", "dungeon"}},
-		"of another campaign": {gm, func(r *dungeonv1.SimulateRequest) { r.What = &dungeonv1.SimulateRequest_Dungeon{Dungeon: "campaigns/other/dungeons/x"} }, refusal{codes.NotFound, "NOT_FOUND", "dungeon"}},
-		"without a final":     {gm, func(r *dungeonv1.SimulateRequest) { drop(r.GetDefinition(), "final") }, refusal{codes.InvalidArgument, "INVALID_DUNGEON", "dungeon.cards"}},
-		"too many runs":       {gm, func(r *dungeonv1.SimulateRequest) { r.Runs = 200_001 }, refusal{codes.InvalidArgument, "INVALID", "runs"}},
-		"a strange policy":    {gm, func(r *dungeonv1.SimulateRequest) { r.Policy = "reckless" }, refusal{codes.InvalidArgument, "INVALID", "policy"}},
-		"a party of one":      {gm, func(r *dungeonv1.SimulateRequest) { r.Party = append(r.Party, member) }, refusal{codes.InvalidArgument, "INVALID", "party"}},
-		"one member":          {gm, func(r *dungeonv1.SimulateRequest) { r.Members = 1 }, refusal{codes.InvalidArgument, "INVALID", "members"}},
-		"twins":               {gm, func(r *dungeonv1.SimulateRequest) { r.Party = append(r.Party, member, member) }, refusal{codes.InvalidArgument, "INVALID", "party[1]"}},
+		"by a player":       {adas, func(*dungeonv1.SimulateRequest) {}, refusal{codes.PermissionDenied, "NOT_GM", ""}},
+		"of nothing":        {gm, func(r *dungeonv1.SimulateRequest) { r.What = nil }, refusal{codes.InvalidArgument, "INVALID", "what"}},
+		"of an unknown one": {gm, func(r *dungeonv1.SimulateRequest) { r.What = &dungeonv1.SimulateRequest_Dungeon{Dungeon: granary} }, refusal{codes.NotFound, "NOT_FOUND", "dungeon"}},
+		"of another campaign": {gm, func(r *dungeonv1.SimulateRequest) {
+			r.What = &dungeonv1.SimulateRequest_Dungeon{Dungeon: "campaigns/other/dungeons/x"}
+		}, refusal{codes.NotFound, "NOT_FOUND", "dungeon"}},
+		"without a final":  {gm, func(r *dungeonv1.SimulateRequest) { drop(r.GetDefinition(), "final") }, refusal{codes.InvalidArgument, "INVALID_DUNGEON", "dungeon.cards"}},
+		"too many runs":    {gm, func(r *dungeonv1.SimulateRequest) { r.Runs = 200_001 }, refusal{codes.InvalidArgument, "INVALID", "runs"}},
+		"a strange policy": {gm, func(r *dungeonv1.SimulateRequest) { r.Policy = "reckless" }, refusal{codes.InvalidArgument, "INVALID", "policy"}},
+		"a party of one":   {gm, func(r *dungeonv1.SimulateRequest) { r.Party = append(r.Party, member) }, refusal{codes.InvalidArgument, "INVALID", "party"}},
+		"one member":       {gm, func(r *dungeonv1.SimulateRequest) { r.Members = 1 }, refusal{codes.InvalidArgument, "INVALID", "members"}},
+		"twins":            {gm, func(r *dungeonv1.SimulateRequest) { r.Party = append(r.Party, member, member) }, refusal{codes.InvalidArgument, "INVALID", "party[1]"}},
 		"a quality of nobody": {gm, func(r *dungeonv1.SimulateRequest) {
 			r.Party = append(r.Party, member, &dungeonv1.SimulatedMember{Id: "b", Tools: []*dungeonv1.SimulatedTool{
 				{Id: "x", Ability: "wits", Rating: "minor", Qualities: []string{"shiny"}},

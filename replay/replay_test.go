@@ -383,9 +383,12 @@ func TestBothWaysAgree(t *testing.T) {
 		change func(all []any)
 		steps  int // of all transcripts
 	}{
-		// Every action is tried before with a die too many, with a face that no die has, and with none.
+		// Every action of half the transcripts is tried before with a die too many, with a face that no die has, and with none.
 		"die-drop: dice that do not fit": {"die-drop", func(all []any) {
-			for _, tr := range all {
+			for i, tr := range all {
+				if i%2 == 1 {
+					continue
+				}
 				var more []any
 				for _, a := range at(tr, "actions").([]any) {
 					for _, dice := range [][]any{append(append([]any{}, a.(object)["dice"].([]any)...), 1), {21}, {}} {

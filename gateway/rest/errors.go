@@ -151,7 +151,7 @@ type failure struct {
 // google.rpc.Status. grpc-gateway would wrap it as the last chunk of the stream.
 func plainErrors(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !isWatch(r) {
+		if !isWatch(r) && !strings.HasSuffix(r.URL.Path, ":simulate") { // the methods that answer with a stream
 			next.ServeHTTP(w, r)
 			return
 		}

@@ -238,7 +238,7 @@ func TestAWatchInLines(t *testing.T) {
 			t.Errorf("%s: %d %v", accept, idle.code, idle.head)
 		}
 		calm.chapter(2)
-		data := ""
+		var data string
 		if want == "text/event-stream" {
 			data = idle.event()["data"]
 		} else {

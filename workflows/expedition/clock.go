@@ -53,7 +53,7 @@ func (t turn) manage(ctx context.Context, at journal.At[state], who caller) (jou
 		return at, fault.New(fault.FailedPrecondition, reasonSessionOpen, "session %d is open", at.State.Session.Number)
 	case m.Open:
 		e = &expeditionv1.ExpeditionEvent{Event: &expeditionv1.ExpeditionEvent_SessionOpened{SessionOpened: &expeditionv1.SessionOpened{
-			Number: int32(at.State.Sessions + 1), Time: timestamppb.New(t.cfg.Clock()), //nolint:gosec // few
+			Number: int32(at.State.Sessions + 1), Time: timestamppb.New(t.cfg.Clock().UTC().Truncate(time.Millisecond)), //nolint:gosec // few
 		}}}
 	case m.Close && at.State.Session == nil:
 		return at, fault.New(fault.FailedPrecondition, reasonNoSession, "no session is open")

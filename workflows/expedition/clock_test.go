@@ -20,6 +20,9 @@ import (
 
 const bram = "campaigns/c1/characters/bram"
 
+// dawn is when the tests' clocks begin: so late that no timer of the real workflow beside them goes off.
+var dawn = time.Date(2100, 1, 1, 0, 0, 0, 0, time.UTC)
+
 // watchmaker is a clock that is set by hand.
 type watchmaker struct {
 	mu  sync.Mutex
@@ -35,7 +38,7 @@ func (w *watchmaker) clock() time.Time {
 func (w *watchmaker) set(minutes float64) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	w.now = time.Unix(1_000_000, 0).Add(time.Duration(minutes * float64(time.Minute)))
+	w.now = dawn.Add(time.Duration(minutes * float64(time.Minute)))
 }
 
 func clockTable(t *testing.T) (*table, *watchmaker) {
@@ -112,7 +115,7 @@ func TestRealMinutesCountInSessionsOnly(t *testing.T) {
 	tb.must("alice", on(name, "on-2"), Delving)
 	expect("the clock went back", 11)
 	w.set(20)
-	if st := tb.ticked(name); !st.wake().Equal(time.Unix(1_000_000, 0).Add(30*time.Minute)) || st.Session.Minutes != 20 {
+	if st := tb.ticked(name); !st.wake().Equal(dawn.Add(30*time.Minute)) || st.Session.Minutes != 20 {
 		t.Errorf("after the mark: %+v, wakes at %v", st.Session, st.wake())
 	}
 	expect("at the mark", 17)
@@ -251,7 +254,7 @@ func TestTurnsAreShown(t *testing.T) {
 		Character: bram, Action: basicAction("wits"),
 	}}}, Delving).GetExpedition().GetTurn()
 	if strings.Join(drawn.GetCharacters(), " ") != bram+" "+ada || strings.Join(acted.GetCharacters(), " ") != ada ||
-		!drawn.GetDeadline().AsTime().Equal(time.Unix(1_000_000, 0).Add(25*time.Hour)) || !proto.Equal(drawn.GetDeadline(), acted.GetDeadline()) {
+		!drawn.GetDeadline().AsTime().Equal(dawn.Add(25*time.Hour)) || !proto.Equal(drawn.GetDeadline(), acted.GetDeadline()) {
 		t.Errorf("after the draw %v, after an act %v", drawn, acted)
 	}
 	// What is refused waits without a deadline, and is told.

@@ -49,6 +49,12 @@ func TestWhatCannotBePlayedIsNotImported(t *testing.T) {
 		"a kind that there is not":      {func(d *dungeonv1.DungeonDefinition) { d.Cards[1].Kind = "boss" }, "dungeon.cards[1].kind", "UNKNOWN_KIND"},
 		"an ability that there is not":  {func(d *dungeonv1.DungeonDefinition) { d.Cards[1].Ability = "charm" }, "dungeon.cards[1].ability", "UNKNOWN_ABILITY"},
 		"the same card twice":           {func(d *dungeonv1.DungeonDefinition) { d.Cards[1].Id = d.GetCards()[0].GetId() }, "dungeon.cards[1].id", "DUPLICATE_ID"},
+		"10,000 cards": {func(d *dungeonv1.DungeonDefinition) {
+			d.Cards = nil
+			for i := range 10_000 {
+				d.Cards = append(d.Cards, &dungeonv1.Card{Id: fmt.Sprintf("c-%d", i), Kind: "normal", Ability: "wits", Level: 1, Conditions: []string{"tire"}, Title: "x", Text: "x"})
+			}
+		}, "dungeon.cards", "TOO_MANY_CARDS"},
 		"three faults at once": {func(d *dungeonv1.DungeonDefinition) {
 			d.Name, d.Cards[4].Level, d.Cards[5].Conditions = "", 9, []string{"gloom"}
 		}, "dungeon.name,dungeon.cards[4].level,dungeon.cards[5].conditions[0]", "NAME_MISSING"},

@@ -93,7 +93,7 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 		}
 	}
 	party, dungeon, travel := conns[0], conns[1], conns[2]
-	temporal, err := dialTemporal(ctx, s, p.Logger)
+	temporal, err := dialTemporal(s, p.Logger)
 	if err != nil {
 		return err
 	}
@@ -114,17 +114,51 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 	}
 	service.Register(server)
 	server.Ping("store and Temporal", service.Ping)
-	if err := service.Start(); err != nil {
-		return err
-	}
+	// It serves what needs no Temporal while that is not there yet, as it does when that goes away later.
+	serving, cease := context.WithCancelCause(ctx)
+	defer cease(nil)
+	started := make(chan struct{})
+	go func() {
+		defer close(started)
+		if err := begin(serving, temporal, service, p.Logger); err != nil {
+			cease(err)
+		}
+	}()
 	// Also where it cannot listen. The drain comes first: the worker may be what calls under way wait for.
-	stop := sync.OnceValue(service.Stop)
+	stop := sync.OnceValue(func() error {
+		cease(nil)
+		<-started
+		return service.Stop()
+	})
 	p.OnClose(stop)
 	server.OnStop("worker", func(context.Context) error { return stop() })
-	return p.Serve(ctx, server)
+	err = p.Serve(serving, server)
+	if cause := context.Cause(serving); ctx.Err() == nil && !errors.Is(cause, context.Canceled) {
+		err = errors.Join(cause, err)
+	}
+	return err
 }
 
-func dialTemporal(ctx context.Context, s settings, log *slog.Logger) (client.Client, error) {
+// begin starts the worker as soon as Temporal is there. It fails when Temporal is and does not want it.
+func begin(ctx context.Context, temporal client.Client, service *expedition.Server, log *slog.Logger) error {
+	for told := false; ; told = true {
+		_, err := temporal.CheckHealth(ctx, &client.CheckHealthRequest{})
+		if err == nil {
+			return service.Start()
+		}
+		if !told {
+			log.WarnContext(ctx, "waiting for Temporal", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-time.After(time.Second):
+		}
+	}
+}
+
+// dialTemporal makes a client that connects when it is used.
+func dialTemporal(s settings, log *slog.Logger) (client.Client, error) {
 	key, err := s.key()
 	if err != nil {
 		return nil, err
@@ -136,9 +170,9 @@ func dialTemporal(ctx context.Context, s settings, log *slog.Logger) (client.Cli
 	if err := expedition.Trace(&opts); err != nil {
 		return nil, err
 	}
-	c, err := client.DialContext(ctx, opts)
+	c, err := client.NewLazyClient(opts)
 	if err != nil {
-		return nil, fmt.Errorf("dial Temporal at %s: %w", s.TemporalAddr, err)
+		return nil, fmt.Errorf("WAYFARER_TEMPORAL_ADDR: %s: %w", s.TemporalAddr, err)
 	}
 	return c, nil
 }

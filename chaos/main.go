@@ -136,7 +136,6 @@ func run(ctx context.Context, out io.Writer) (err error) {
 func each(tables []*table, do func(*table) error) error {
 	errs := make([]error, len(tables))
 	var wg sync.WaitGroup
-	// Laying fifty tables at the same moment only makes them wait for each other.
 	for i, t := range tables {
 		wg.Go(func() { errs[i] = do(t) })
 	}

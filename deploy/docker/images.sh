@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # images.sh build [program...]: an image of each program, from static binaries, with buildah; no daemon and no network but for Go
 # modules. IMAGE_PREFIX and VERSION name them, REVISION is the commit.
-# images.sh check [program...]: starts each image: what it says of its version, that it refuses to run without settings by naming
-# one, that it holds nothing but its files, and that it runs as nobody.
+# images.sh check [program...]: starts each image: what it says of its version, that it comes up, that it holds nothing but its files,
+# and that it runs as nobody.
 set -euo pipefail
 cd "$(dirname "$0")/../.."
 mode=${1:?build or check}

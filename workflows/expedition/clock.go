@@ -208,7 +208,7 @@ func (s *Server) tick(ctx context.Context, name string) (journal.At[state], erro
 	if err != nil || at.State.Phase == Concluded {
 		return at, err
 	}
-	t := turn{Server: s, cmd: command{Itself: true}, derived: requestid.Derive(name, "tick")}
+	t := turn{Server: s, cmd: command{Itself: true}}
 	if at, err = t.seeThrough(ctx, at); err != nil {
 		return at, err
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/wayfarer-rpg/wayfarer/rules/balance"
 	"github.com/wayfarer-rpg/wayfarer/rules/digger"
+	"github.com/wayfarer-rpg/wayfarer/rules/play/transcript"
 )
 
 // laboratory are the flags that `simulate` and `balance` share.
@@ -77,9 +78,9 @@ func (l *laboratory) readDungeon() (*digger.Dungeon, error) {
 	var many struct {
 		Dungeons []digger.Dungeon `json:"dungeons"`
 	}
-	if err := strictly(raw, &many); err != nil || many.Dungeons == nil {
+	if err := transcript.Decode(raw, &many); err != nil || many.Dungeons == nil {
 		var one digger.Dungeon
-		if err := strictly(raw, &one); err != nil {
+		if err := transcript.Decode(raw, &one); err != nil {
 			return nil, fmt.Errorf("--dungeon: %s: %w", l.dungeon, err)
 		}
 		many.Dungeons = []digger.Dungeon{one}
@@ -92,19 +93,6 @@ func (l *laboratory) readDungeon() (*digger.Dungeon, error) {
 		return nil, fmt.Errorf("--id: %s has %d dungeons, none of them is %q", l.dungeon, len(many.Dungeons), l.id)
 	}
 	return &many.Dungeons[i], nil
-}
-
-// strictly reads one JSON value without anything unknown in it.
-func strictly(raw []byte, into any) error {
-	dec := json.NewDecoder(bytes.NewReader(raw))
-	dec.DisallowUnknownFields()
-	if err := dec.Decode(into); err != nil {
-		return err
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("something follows the document")
-	}
-	return nil
 }
 
 // readParty reads members in the form of the catalogue's transcripts: a list, or an object with a list "party".
@@ -122,9 +110,9 @@ func readParty(path string) ([]digger.Entrant, error) {
 		Party []member `json:"party"`
 	}
 	if bytes.HasPrefix(bytes.TrimSpace(raw), []byte("[")) {
-		err = strictly(raw, &file.Party)
+		err = transcript.Decode(raw, &file.Party)
 	} else {
-		err = strictly(raw, &file)
+		err = transcript.Decode(raw, &file)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("--party: %s: %w", path, err)

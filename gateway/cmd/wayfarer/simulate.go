@@ -78,11 +78,19 @@ func (l *laboratory) readDungeon() (*digger.Dungeon, error) {
 	var many struct {
 		Dungeons []digger.Dungeon `json:"dungeons"`
 	}
-	if err := transcript.Decode(raw, &many); err != nil || many.Dungeons == nil {
-		var one digger.Dungeon
-		if err := transcript.Decode(raw, &one); err != nil {
-			return nil, fmt.Errorf("--dungeon: %s: %w", l.dungeon, err)
-		}
+	// A file has several dungeons, or is one.
+	var into any = &many
+	var one digger.Dungeon
+	var keys map[string]json.RawMessage
+	_ = json.Unmarshal(raw, &keys) // what is wrong with it is told below
+	_, several := keys["dungeons"]
+	if !several {
+		into = &one
+	}
+	if err := transcript.Decode(raw, into); err != nil {
+		return nil, fmt.Errorf("--dungeon: %s: %w", l.dungeon, err)
+	}
+	if !several {
 		many.Dungeons = []digger.Dungeon{one}
 	}
 	if l.id == "" && len(many.Dungeons) == 1 {

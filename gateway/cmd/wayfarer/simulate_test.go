@@ -141,16 +141,17 @@ func TestSimulateNamesWhatIsWrong(t *testing.T) {
 		args []string
 		want string
 	}{
-		"no dungeon":             {nil, `"dungeon" not set`},
-		"an unknown dungeon":     {[]string{"--dungeon", "nowhere"}, "no file and none of"},
-		"a file of nothing":      {[]string{"--dungeon", file(t, "a.json", "{")}, "--dungeon"},
-		"an unknown field":       {[]string{"--dungeon", file(t, "b.json", `{"id": "x", "colour": "red"}`)}, "colour"},
-		"several, none chosen":   {[]string{"--dungeon", file(t, "c.json", string(digger.ShippedDungeonsDocument()))}, "--id"},
-		"an unknown policy":      {[]string{"--dungeon", "ostrell-granary", "--policy", "bold"}, "bold"},
-		"no runs":                {[]string{"--dungeon", "ostrell-granary", "--runs", "0"}, "runs"},
-		"eight members":          {[]string{"--dungeon", "ostrell-granary", "--members", "8"}, "members"},
-		"a party file of nobody": {[]string{"--dungeon", "ostrell-granary", "--party", file(t, "d.json", `[]`)}, "party"},
-		"no party file":          {[]string{"--dungeon", "ostrell-granary", "--party", "nowhere.json"}, "--party"},
+		"no dungeon":               {nil, `"dungeon" not set`},
+		"an unknown dungeon":       {[]string{"--dungeon", "nowhere"}, "no file and none of"},
+		"a file of nothing":        {[]string{"--dungeon", file(t, "a.json", "{")}, "--dungeon"},
+		"an unknown field":         {[]string{"--dungeon", file(t, "b.json", `{"id": "x", "colour": "red"}`)}, "colour"},
+		"an unknown field of many": {[]string{"--dungeon", file(t, "f.json", `{"dungeons": [{"id": "x", "colour": "red"}]}`)}, `dungeons[0]: there is no field "colour"`},
+		"several, none chosen":     {[]string{"--dungeon", file(t, "c.json", string(digger.ShippedDungeonsDocument()))}, "--id"},
+		"an unknown policy":        {[]string{"--dungeon", "ostrell-granary", "--policy", "bold"}, "bold"},
+		"no runs":                  {[]string{"--dungeon", "ostrell-granary", "--runs", "0"}, "runs"},
+		"eight members":            {[]string{"--dungeon", "ostrell-granary", "--members", "8"}, "members"},
+		"a party file of nobody":   {[]string{"--dungeon", "ostrell-granary", "--party", file(t, "d.json", `[]`)}, "party"},
+		"no party file":            {[]string{"--dungeon", "ostrell-granary", "--party", "nowhere.json"}, "--party"},
 		"a strange tool": {[]string{"--dungeon", "ostrell-granary", "--party", file(t, "e.json",
 			`[{"name": "a", "abilities": {}, "tools": []}, {"name": "b", "abilities": {}, "tools": [{"id": "x", "ability": "wits", "rating": "huge"}]}]`)}, "huge"},
 	} {

@@ -153,6 +153,82 @@ func TestWatchYieldsTheErrorOfItsOwnReadAndEnds(t *testing.T) {
 	}
 }
 
+func TestWatchersWhoComeBackTogetherAreReadForTogether(t *testing.T) {
+	t.Parallel()
+	const records, watchers = 600, 500
+	s := memory.New()
+	there := open(t, s)
+	for i := range records {
+		add(t, there, "a", fmt.Sprint(i), false)
+	}
+	synctest.Test(t, func(t *testing.T) {
+		spy := &journaltest.Spy{Store: s}
+		here := open(t, spy)
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan error, watchers)
+		for i := range watchers {
+			go func() {
+				next := i + 1 // each comes back from a place of its own
+				for r, err := range here.Watch(ctx, "a", next) {
+					if err != nil || r.Seq != next {
+						done <- fmt.Errorf("watcher %d got record %d instead of %d: %w", i, r.Seq, next, err)
+						return
+					}
+					if next++; r.Seq == records {
+						done <- nil
+					}
+				}
+			}()
+		}
+		for range watchers {
+			if err := <-done; err != nil {
+				t.Fatal(err)
+			}
+		}
+		// The stream has three pages. The follower goes through them once, and once they are read for all who are behind it.
+		if n := spy.Reads.Load(); n > 6 {
+			t.Errorf("%d watchers read the store %d times", watchers, n)
+		}
+		// A watcher who leaves while its page is read does not wait for the store, and takes nothing from the others.
+		block := make(chan struct{})
+		slow := open(t, &journaltest.Spy{Store: s, Before: func(op journaltest.Op) error {
+			if op == journaltest.Read {
+				<-block
+			}
+			return nil
+		}})
+		gone, leave := context.WithCancel(ctx)
+		left, seen := make(chan struct{}), make(chan int)
+		go func() {
+			for range slow.Watch(ctx, "a", records) {
+				break
+			}
+			for r, err := range slow.Watch(ctx, "a", 1) {
+				if err != nil {
+					t.Error(err)
+				}
+				seen <- r.Seq
+				return
+			}
+		}()
+		go func() {
+			for range slow.Watch(gone, "a", 1) {
+				break
+			}
+			close(left)
+		}()
+		synctest.Wait()
+		leave()
+		<-left
+		close(block)
+		if seq := <-seen; seq != 1 {
+			t.Errorf("got record %d", seq)
+		}
+		cancel()
+		synctest.Wait() // The end of the bubble checks that no goroutine is left.
+	})
+}
+
 func TestCommitWaitsForItsTurnNoLongerThanItsContext(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

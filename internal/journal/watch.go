@@ -4,18 +4,24 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"sync"
 )
 
-// keepRecent is how many records a follower keeps for its watchers. Who falls further behind reads from the store.
-const keepRecent = 64
+const (
+	// keepRecent is how many records a follower keeps for its watchers.
+	keepRecent = 64
+	// keepPages is how many pages of older records a follower keeps for those who are further behind: when a server starts
+	// again all its watchers come back at once, from about the same place.
+	keepPages = 4
+)
 
 // Watch yields the records of a stream from seq from on (from the first when from is below 1), without gaps and each
 // once, those that are there and then those to come, until ctx or the journal ends. The stream need not exist yet. An
 // error of the store is yielded and ends the sequence; the caller may watch again from the next seq.
 //
 // All watchers of a stream share one follower, which learns at once of this journal's commits and polls for those of
-// others. A slow watcher delays nobody and misses nothing.
+// others; what they missed is read for all of them together. A slow watcher delays nobody and misses nothing.
 func (j *Journal[S]) Watch(ctx context.Context, stream string, from int) iter.Seq2[Record, error] {
 	return func(yield func(Record, error) bool) {
 		pos := max(from, 1) - 1
@@ -38,7 +44,7 @@ func (j *Journal[S]) Watch(ctx context.Context, stream string, from int) iter.Se
 			}
 			if recs == nil {
 				var err error
-				recs, err = j.store.Read(ctx, stream, pos, readPage)
+				recs, err = j.watch.older(ctx, f, pos)
 				if ctx.Err() != nil {
 					return
 				}
@@ -46,7 +52,9 @@ func (j *Journal[S]) Watch(ctx context.Context, stream string, from int) iter.Se
 					err = errUnreadable(stream, pos+1, fmt.Errorf("found record %d in its place", recs[0].Seq))
 				}
 				if err != nil {
-					yield(Record{}, fmt.Errorf("watch %s: %w", stream, err))
+					if f.ctx.Err() == nil {
+						yield(Record{}, fmt.Errorf("watch %s: %w", stream, err))
+					}
 					return
 				}
 				if len(recs) == 0 {
@@ -88,6 +96,16 @@ type follower struct {
 	tail   int
 	recent []Record
 	moved  chan struct{} // closed and replaced when tail changes
+	pages  []*page       // read last, at most keepPages
+}
+
+// page holds the records of a stream from seq first on, readPage of them unless the stream ended before. First is one more
+// than a multiple of readPage, so that watchers in different places share pages.
+type page struct {
+	first int
+	read  chan struct{} // closed when recs and err are set
+	recs  []Record
+	err   error
 }
 
 // join returns the follower of a stream, a new one that starts after pos if need be, or nil when the journal is closed.
@@ -103,11 +121,7 @@ func (fs *followers) join(stream string, pos int) *follower {
 		f = &follower{stream: stream, ctx: ctx, stop: stop, tail: pos, poke: make(chan struct{}, 1), moved: make(chan struct{})}
 		f.poke <- struct{}{}
 		fs.active[stream] = f
-		fs.wg.Add(1)
-		go func() {
-			defer fs.wg.Done()
-			f.run(fs.store, fs.opts)
-		}()
+		fs.wg.Go(func() { f.run(fs.store, fs.opts) })
 	}
 	f.refs++
 	return f
@@ -194,6 +208,65 @@ func (f *follower) push(recs ...Record) bool {
 		f.wake()
 	}
 	return len(recs) == 0 || recs[len(recs)-1].Seq <= f.tail
+}
+
+// older returns records after pos out of the page that they are on, none when the stream has none. Whoever wants the same
+// page meanwhile, or later while it is kept, shares one read of it.
+func (fs *followers) older(ctx context.Context, f *follower, pos int) ([]Record, error) {
+	p := fs.page(f, pos)
+	if p == nil {
+		return nil, f.ctx.Err()
+	}
+	select {
+	case <-p.read:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+	if skip := pos + 1 - p.first; skip < len(p.recs) {
+		return p.recs[skip:], p.err
+	}
+	return nil, p.err
+}
+
+// page returns the page with the record after pos, which is being read if it is not kept; nil when the journal is closed.
+func (fs *followers) page(f *follower, pos int) *page {
+	first := pos - pos%readPage + 1
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	i := slices.IndexFunc(f.pages, func(p *page) bool { return p.first == first })
+	if i >= 0 {
+		p := f.pages[i]
+		select {
+		case <-p.read:
+			if p.err == nil && first+len(p.recs) > pos+1 {
+				return p
+			}
+			f.pages = slices.Delete(f.pages, i, i+1) // failed, or the stream went on since
+		default:
+			return p
+		}
+	}
+	p := &page{first: first, read: make(chan struct{})}
+	if !fs.spawn(func() {
+		defer close(p.read)
+		p.recs, p.err = fs.store.Read(f.ctx, f.stream, first-1, readPage)
+	}) {
+		return nil
+	}
+	f.pages = append(f.pages, p)
+	f.pages = slices.Delete(f.pages, 0, max(len(f.pages)-keepPages, 0))
+	return p
+}
+
+// spawn runs a goroutine that close waits for. It runs none when the journal is closed.
+func (fs *followers) spawn(run func()) bool {
+	fs.mu.Lock()
+	defer fs.mu.Unlock()
+	if fs.closed {
+		return false
+	}
+	fs.wg.Go(run)
+	return true
 }
 
 // after returns the recent records after pos; or a channel to wait on when there are none yet; or neither when pos has

@@ -65,9 +65,9 @@ func (c Adjust) decide(g *round) error {
 			return err
 		}
 	}
-	g.emit(Adjusted(c))
+	emit(g, Adjusted(c))
 	if len(g.Active()) == 0 {
-		g.emit(RunEnded{Outcome: LostExhausted})
+		emit(g, RunEnded{Outcome: LostExhausted})
 	}
 	return nil
 }
@@ -89,7 +89,7 @@ func (a MemberAdjustment) check(rs *Ruleset, m Member, field string) error {
 	return nil
 }
 
-func (e Adjusted) applyTo(r *Run) {
+func (e Adjusted) applyTo(r *fold) {
 	if e.Exploration != nil {
 		r.Exploration = *e.Exploration
 	}

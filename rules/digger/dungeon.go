@@ -206,7 +206,3 @@ func (d *Dungeon) card(id string) Card {
 	}
 	return d.Cards[i]
 }
-
-func (d *Dungeon) has(kind string) bool {
-	return slices.ContainsFunc(d.Cards, func(c Card) bool { return c.Kind == kind })
-}

@@ -95,7 +95,7 @@ type NumberedTool struct {
 }
 
 // RunEvent is one fact of a run.
-type RunEvent interface{ applyTo(r *Run) }
+type RunEvent interface{ applyTo(r *fold) }
 
 // The events. Lists are those after the event.
 type (
@@ -172,7 +172,7 @@ type Result struct {
 // DecideRun decides a command on a run. It changes nothing; callers fold the events with [ApplyRun]. It fails with a
 // *play.Refusal. Bad dice are found by the caller, with Dice.Close, after everything else.
 func DecideRun(r Run, c RunCommand, dice *play.Dice) ([]RunEvent, error) {
-	g := &round{Run: r.clone(), dice: dice}
+	g := &round{fold: fold{Run: r.clone()}, dice: dice}
 	_, enters := c.(Enter)
 	_, acts := c.(Contribute)
 	switch {
@@ -193,21 +193,60 @@ func DecideRun(r Run, c RunCommand, dice *play.Dice) ([]RunEvent, error) {
 
 // ApplyRun folds one event. It changes nothing that the old state refers to.
 func ApplyRun(r Run, e RunEvent) Run {
-	r = r.clone()
-	e.applyTo(&r)
-	return r
+	f := fold{Run: r.clone()}
+	e.applyTo(&f)
+	return f.Run
 }
 
-// round is a decision under way: a copy of the state that follows the events decided so far.
-type round struct {
+// fold is a state into which events are folded. One that recycles never shares its lists with an event, and folds into the
+// room that they have already.
+type fold struct {
 	Run
+	recycles bool
+	// room is a challenge that is done with.
+	room *Pending
+}
+
+// refill returns a copy of a list, in the room of an old one when the fold recycles.
+func refill[S ~[]E, E any](f *fold, old, list S) S {
+	if !f.recycles {
+		return slices.Clone(list)
+	}
+	return append(old[:0], list...)
+}
+
+// round is a decision under way: a copy of the state that follows the events decided so far. One decision makes each list
+// of an event once; where one round after the other is played in the same room, as simulations do, nobody keeps the events,
+// and what a round has made is room for the next.
+type round struct {
+	fold
 	dice   *play.Dice
 	events []RunEvent
+
+	// What look brings up to date, unless it has seen the state as it is.
+	seen                bool
+	tables              *tables
+	at                  int
+	card                *known
+	conditions, effects []force
+	owed                []gifts
+
+	// Room.
+	undrawn   []int
+	instances []Instance
+	results   []Result
+	used      []Effect
+	left      []Effect
+	names     []string
 }
 
-func (g *round) emit(e RunEvent) {
-	e.applyTo(&g.Run)
-	g.events = append(g.events, e)
+// emit folds a fact into the round and keeps it for whoever asked for the decision.
+func emit[E RunEvent](g *round, e E) {
+	e.applyTo(&g.fold)
+	g.seen = false
+	if !g.recycles {
+		g.events = append(g.events, e)
+	}
 }
 
 func (c Enter) decide(g *round) error {
@@ -241,7 +280,7 @@ func (c Enter) decide(g *round) error {
 		}
 		members = append(members, m)
 	}
-	g.emit(Entered{Ruleset: rs, Dungeon: c.Dungeon, Party: c.Party, Leader: c.Leader, Members: members})
+	emit(g, Entered{Ruleset: rs, Dungeon: c.Dungeon, Party: c.Party, Leader: c.Leader, Members: members})
 	if _, err := g.active(enterer); err != nil {
 		return err
 	}
@@ -264,28 +303,45 @@ func (e Entrant) member(rs *Ruleset, field string) (Member, error) {
 		if t.Number < 1 || slices.ContainsFunc(m.Tools, func(o RunTool) bool { return o.Number == t.Number || o.ID == t.ID }) {
 			return m, play.Refuse(Invalid, "tools have numbers from 1 and ids of their own").At(at)
 		}
-		if !slices.Contains(AbilityNames, t.Ability) {
-			return m, play.Refuse(Invalid, "%q is none of %v", t.Ability, AbilityNames).At(at + ".ability")
+		loaded, err := t.loaded(rs, at)
+		if err != nil {
+			return m, err
 		}
-		if _, ok := rs.Tools.Ratings[t.Rating]; !ok {
-			return m, play.Refuse(Invalid, "there is no rating %q", t.Rating).At(at + ".rating")
-		}
-		for _, name := range t.traits() {
-			if _, ok := rs.Tools.Qualities[name]; !ok {
-				return m, play.Refuse(UnknownQuality, "there is no quality %q", name).At(at)
-			}
-		}
-		m.Tools = append(m.Tools, RunTool{Tool: t.Tool, Number: t.Number, UsesLeft: rs.Uses(t.Tool)})
+		m.Tools = append(m.Tools, loaded)
 	}
 	return m, nil
 }
 
-// traits returns the qualities in listed order, then the drawback: the order of step A5.
-func (t Tool) traits() []string {
-	if t.Drawback == "" {
-		return t.Qualities
+// loaded is a tool as it comes into a run.
+func (t NumberedTool) loaded(rs *Ruleset, at string) (RunTool, error) {
+	if !slices.Contains(AbilityNames, t.Ability) {
+		return RunTool{}, play.Refuse(Invalid, "%q is none of %v", t.Ability, AbilityNames).At(at + ".ability")
 	}
-	return append(slices.Clone(t.Qualities), t.Drawback)
+	if _, ok := rs.Tools.Ratings[t.Rating]; !ok {
+		return RunTool{}, play.Refuse(Invalid, "there is no rating %q", t.Rating).At(at + ".rating")
+	}
+	for i := range t.traits() {
+		if _, ok := rs.Tools.Qualities[t.trait(i)]; !ok {
+			return RunTool{}, play.Refuse(UnknownQuality, "there is no quality %q", t.trait(i)).At(at)
+		}
+	}
+	return RunTool{Tool: t.Tool, Number: t.Number, UsesLeft: rs.Uses(t.Tool)}, nil
+}
+
+// traits returns how many qualities and drawbacks a tool has.
+func (t *Tool) traits() int {
+	if t.Drawback == "" {
+		return len(t.Qualities)
+	}
+	return len(t.Qualities) + 1
+}
+
+// trait returns the qualities in listed order, then the drawback: the order of step A5.
+func (t *Tool) trait(i int) string {
+	if i == len(t.Qualities) {
+		return t.Drawback
+	}
+	return t.Qualities[i]
 }
 
 func (c Draw) decide(g *round) error {
@@ -297,8 +353,8 @@ func (c Draw) decide(g *round) error {
 		return err
 	}
 	if g.Ruleset.Flow.DrawRequiresRotation && !c.Override {
-		for _, o := range g.Active() {
-			if o.Draws < m.Draws {
+		for i := range g.Members {
+			if o := &g.Members[i]; !g.out(o) && o.Draws < m.Draws {
 				return play.Refuse(NotYourDraw, "%s has drawn less often", o.ID)
 			}
 		}
@@ -308,49 +364,45 @@ func (c Draw) decide(g *round) error {
 }
 
 // active returns a member who is not exhausted, or why there is none.
-func (g *round) active(id string) (Member, error) {
-	m, ok := g.Member(id)
+func (g *round) active(id string) (*Member, error) {
+	i := g.index(id)
 	switch {
-	case !ok:
-		return m, play.Refuse(NotAMember, "%s is not in this run", id)
-	case g.Exhausted(m):
-		return m, play.Refuse(Exhausted, "%s is exhausted", id)
+	case i < 0:
+		return nil, play.Refuse(NotAMember, "%s is not in this run", id)
+	case g.out(&g.Members[i]):
+		return nil, play.Refuse(Exhausted, "%s is exhausted", id)
 	}
-	return m, nil
+	return &g.Members[i], nil
 }
 
 // draw is steps D2 to D7. A die decides between several cards; a single one needs none.
 func (g *round) draw(drawer string) {
-	kind := g.NextDraw()
-	candidates, reshuffled := g.Candidates()
-	card := g.Dungeon.card(candidates[0])
+	t := g.look()
+	kind, candidates, reshuffled := g.ahead()
+	g.at = candidates[0]
 	if len(candidates) > 1 {
-		card = g.Dungeon.card(candidates[g.dice.Roll("draw "+kind, len(candidates))-1])
+		g.at = candidates[g.dice.RollFor("draw ", kind, len(candidates))-1]
 	}
-	var list []Instance
-	for _, i := range g.Conditions { // D4
-		c := g.Ruleset.Conditions[i.Name]
-		i.Owed = nil
-		if !c.Permanent {
-			i.Phase++
+	card := &t.cards[g.at]
+	rules := t.conditionsOf(card)
+	cleared := slices.ContainsFunc(rules, func(r *rule) bool { return r.clears }) // D5
+	list := g.instances[:0]
+	for i, c := range g.conditions { // D4
+		now := &g.Conditions[i]
+		if !cleared && (c.permanent || now.Phase < len(c.phases)) {
+			list = append(list, Instance{Name: now.Name, Phase: now.Phase + 1})
+			if c.permanent {
+				list[len(list)-1].Phase = now.Phase
+			}
 		}
-		if c.Permanent || i.Phase <= len(c.Phases) {
-			list = append(list, i)
-		}
 	}
-	cleared := false
-	for _, name := range card.Conditions { // D5
-		cleared = cleared || g.Ruleset.Conditions[name].ClearsEarlierConditions
-	}
-	if cleared {
-		list = nil
-	}
-	for _, name := range card.Conditions { // D6
-		if len(g.Ruleset.Conditions[name].Phases) > 0 {
+	for i, name := range card.Conditions { // D6
+		if len(rules[i].phases) > 0 {
 			list = g.impose(list, name)
 		}
 	}
-	g.emit(Drawn{
+	g.instances = list
+	emit(g, Drawn{
 		Round: g.Round + 1, Card: card.ID, Kind: kind, Drawer: drawer, Conditions: list, Cleared: cleared, Reshuffled: reshuffled,
 	})
 }
@@ -358,8 +410,8 @@ func (g *round) draw(drawer string) {
 // impose adds a condition to a list: a new instance, or under refresh a restart of the one that is there, which keeps
 // what its old phase gives owed (DIG-COND-04).
 func (g *round) impose(list []Instance, name string) []Instance {
-	c := g.Ruleset.Conditions[name]
 	if g.Ruleset.ConditionsStacking == "refresh" {
+		c := g.Ruleset.Conditions[name]
 		if at := slices.IndexFunc(list, func(i Instance) bool { return i.Name == name }); at >= 0 {
 			if i := &list[at]; !c.Permanent && i.Phase > 1 {
 				i.Owed, i.Phase = phase(c.Phases, i.Phase), 1
@@ -371,10 +423,10 @@ func (g *round) impose(list []Instance, name string) []Instance {
 }
 
 func (c Contribute) decide(g *round) error {
-	card, ok := g.Card()
-	if !ok {
+	if g.Pending == nil {
 		return play.Refuse(NoChallenge, "no challenge is pending")
 	}
+	g.look()
 	m, err := g.active(c.Member)
 	if err != nil {
 		return err
@@ -384,12 +436,15 @@ func (c Contribute) decide(g *round) error {
 	}
 	if c.Tool == 0 {
 		// Names of abilities and actions win over a tool of the same name (DIG-ABIL-06).
-		if ability := AbilityOf(c.Use); ability != "" {
-			if ability != card.Ability {
-				return play.Refuse(WrongAbility, "the challenge is one of %s", card.Ability).On("action.basic")
+		ability := g.card.Ability
+		if c.Use != ability {
+			ability = AbilityOf(c.Use)
+		}
+		if ability != "" {
+			if ability != g.card.Ability {
+				return play.Refuse(WrongAbility, "the challenge is one of %s", g.card.Ability).On("action.basic")
 			}
-			g.emit(Acted{Act: Act{Member: c.Member, Risk: c.Risk}, Effects: g.Effects})
-			return nil
+			return g.contribute(Acted{Act: Act{Member: c.Member, Risk: c.Risk}, Effects: g.Effects})
 		}
 	}
 	at := slices.IndexFunc(m.Tools, func(t RunTool) bool {
@@ -399,48 +454,66 @@ func (c Contribute) decide(g *round) error {
 	if at < 0 {
 		return play.Refuse(NoSuchTool, "%s has no such tool in the belt", c.Member).On("action.tool")
 	}
-	t := m.Tools[at]
+	t := &m.Tools[at]
 	switch {
-	case t.Ability != card.Ability:
-		return play.Refuse(WrongAbility, "%s is a tool of %s, the challenge is one of %s", t.ID, t.Ability, card.Ability).On("action.tool")
+	case t.Ability != g.card.Ability:
+		return play.Refuse(WrongAbility, "%s is a tool of %s, the challenge is one of %s", t.ID, t.Ability, g.card.Ability).On("action.tool")
 	case t.UsesLeft < 1:
 		return play.Refuse(NoUsesLeft, "%s has no uses left", t.ID).On("action.tool")
 	}
 	e := Acted{Act: Act{Member: c.Member, Tool: t.Number, Risk: c.Risk}, UsesLeft: t.UsesLeft - 1, Effects: g.Effects}
-	for _, name := range t.traits() { // A5
-		q := g.Ruleset.Tools.Qualities[name]
-		e.Cleansed = e.Cleansed || q.ClearsConditions
-		if len(q.Phases) > 0 {
-			e.Effects = g.begin(e.Effects, name, c.Member, card.Ability)
+	for i := range t.traits() { // A5
+		name := t.trait(i)
+		q := g.tables.quality(name)
+		e.Cleansed = e.Cleansed || q.clears
+		if len(q.phases) > 0 {
+			e.Effects = g.begin(e.Effects, name, c.Member)
 		}
 	}
-	g.emit(e)
+	return g.contribute(e)
+}
+
+func (g *round) contribute(e Acted) error {
+	emit(g, e)
+	// A basic action leaves everything else as it was.
+	g.seen = e.Act.Tool == 0
 	return nil
 }
 
-// begin puts an effect onto the list: new at the end, or a restart in its place, which keeps what its old phase gives
-// owed this round (DIG-QUAL-02).
-func (g *round) begin(list []Effect, name, user, ability string) []Effect {
-	list = slices.Clone(list)
+// begin puts an effect onto a list: new at the end, or a restart in its place (DIG-QUAL-02).
+func (g *round) begin(list []Effect, name, user string) []Effect {
+	list = append(g.used[:0], list...)
 	at := slices.IndexFunc(list, func(e Effect) bool { return e.Name == name })
 	if at < 0 {
-		return append(list, Effect{Name: name, Phase: 1, Users: []string{user}, Ability: ability})
+		at = len(list)
+		list = append(list, Effect{Name: name, Phase: 1, Ability: g.card.Ability})
+	} else {
+		list[at] = g.restarted(list[at])
 	}
+	g.used = list
 	e := &list[at]
+	switch from := len(g.names); {
+	case len(e.Users) == 0 || g.Ruleset.Effects.DuplicateUsers == "last":
+		g.names = append(g.names, user)
+		e.Users = g.names[from:len(g.names):len(g.names)]
+	case !slices.Contains(e.Users, user):
+		g.names = append(append(g.names, e.Users...), user)
+		e.Users = g.names[from:len(g.names):len(g.names)]
+	}
+	return list
+}
+
+// restarted returns an effect that is used again on the pending challenge: it keeps what its old phase gives owed this round.
+func (g *round) restarted(e Effect) Effect {
 	if e.Phase > 1 && g.Ruleset.Effects.DuplicateRule == "restart_keep_due" {
-		e.Owed = maps.Clone(phase(g.Ruleset.Tools.Qualities[name].Phases, e.Phase))
-		if g.Ruleset.Effects.ShortsightedAbility == "used_challenge" && e.Ability != ability {
+		e.Owed = phase(g.Ruleset.Tools.Qualities[e.Name].Phases, e.Phase)
+		if _, relevant := e.Owed["relevant"]; relevant && g.Ruleset.Effects.ShortsightedAbility == "used_challenge" && e.Ability != g.card.Ability {
+			e.Owed = maps.Clone(e.Owed)
 			delete(e.Owed, "relevant") // it was for another ability
 		}
 	}
-	e.Phase, e.Ability = 1, ability
-	switch {
-	case g.Ruleset.Effects.DuplicateUsers == "last":
-		e.Users = []string{user}
-	case !slices.Contains(e.Users, user):
-		e.Users = append(slices.Clone(e.Users), user)
-	}
-	return list
+	e.Phase, e.Ability = 1, g.card.Ability
+	return e
 }
 
 func (c Complete) decide(g *round) error {
@@ -463,20 +536,21 @@ func (c Complete) decide(g *round) error {
 // complete is steps C2 to C12.
 func (g *round) complete() {
 	rs := g.Ruleset
-	card, _ := g.Card()
-	e := Completed{Round: g.Round, Card: card.ID, TN: g.TN(), Modifier: g.Modifier(), Outcome: Running}
-	results := map[string]*Result{}
-	e.Results = make([]Result, len(g.Members))
-	for i, m := range g.Members {
-		e.Results[i] = Result{Member: m.ID, Exhaustion: m.Exhaustion}
-		results[m.ID] = &e.Results[i]
+	g.look()
+	e := Completed{Round: g.Round, Card: g.card.ID, TN: g.tn(), Modifier: g.modifier(), Outcome: Running}
+	e.Results = g.results[:0]
+	for i := range g.Members {
+		m := &g.Members[i]
+		e.Results = append(e.Results, Result{Member: m.ID, Exhaustion: m.Exhaustion})
 	}
-	for _, a := range g.Pending.Acts { // C3, C4
-		m, _ := g.Member(a.Member)
-		res := results[a.Member]
+	g.results = e.Results
+	for i := range g.Pending.Acts { // C3, C4
+		a := &g.Pending.Acts[i]
+		at := g.index(a.Member)
+		m, res := &g.Members[at], &e.Results[at]
 		res.Acted = true
-		res.Roll = g.dice.Roll("act "+a.Member, rs.Challenge.Die)
-		res.Effective = m.Abilities.Of(card.Ability) + e.Modifier
+		res.Roll = g.dice.RollFor("act ", a.Member, rs.Challenge.Die)
+		res.Effective = m.Abilities.Of(g.card.Ability) + e.Modifier
 		if floor := rs.DP.AbilityFloor; floor != nil {
 			res.Effective = max(*floor, res.Effective)
 		}
@@ -492,95 +566,113 @@ func (g *round) complete() {
 		e.Target += e.TN
 	}
 	e.Passed = e.Score >= e.Target
-	for _, a := range g.Pending.Acts { // C6
-		if res := results[a.Member]; a.Risk && !res.Success {
-			res.RiskRoll = g.dice.Roll("risk "+a.Member, rs.Risk.ChanceDie)
+	for i := range g.Pending.Acts { // C6
+		if a := &g.Pending.Acts[i]; a.Risk {
+			if res := &e.Results[g.index(a.Member)]; !res.Success {
+				res.RiskRoll = g.dice.RollFor("risk ", a.Member, rs.Risk.ChanceDie)
+			}
 		}
 	}
-	g.explore(&e, card)
-	for _, a := range g.Pending.Acts { // C8, C9
-		res := results[a.Member]
-		res.Gain = g.gain(e, card, a, res, results)
+	g.explore(&e)
+	all := g.toll(&e)
+	for i := range g.Pending.Acts { // C8, C9
+		a := &g.Pending.Acts[i]
+		at := g.index(a.Member)
+		res := &e.Results[at]
+		res.Gain = g.gain(all, a, &g.Members[at], res)
 		res.Exhaustion = min(rs.Exhaustion.Cap, res.Exhaustion+res.Gain)
 	}
-	g.end(&e)                     // C10
-	for _, x := range g.Effects { // C11
-		x.Phase++
-		x.Owed = nil
-		if x.Phase <= len(rs.Tools.Qualities[x.Name].Phases) {
-			e.Effects = append(e.Effects, x)
+	g.end(&e) // C10
+	left := g.left[:0]
+	for i, x := range g.effects { // C11
+		if now := g.Effects[i]; now.Phase < len(x.phases) {
+			now.Phase++
+			now.Owed = nil
+			left = append(left, now)
 		}
 	}
-	g.emit(e)
+	g.left, e.Effects = left, left
+	emit(g, e)
 }
 
 // explore is step C7.
-func (g *round) explore(e *Completed, card Card) {
+func (g *round) explore(e *Completed) {
 	rs := g.Ruleset
-	if !e.Passed {
-		e.ExplorationGain = at(rs.Exploration.Failure, card.Level)
-	} else {
-		e.ExplorationGain = at(rs.Exploration.Success, card.Level)
-		for _, i := range g.Conditions {
-			e.ExplorationGain += rs.conditionValue(i, "exploration_on_success")
+	e.ExplorationGain = g.card.failure
+	if e.Passed {
+		e.ExplorationGain = g.card.success
+		for _, c := range g.conditions {
+			e.ExplorationGain += c.value[explorationOnSuccess]
 		}
-		for _, x := range g.Effects {
-			e.ExplorationGain += g.effectValue(x, "exploration_on_success")
+		for _, x := range g.effects {
+			e.ExplorationGain += x.value[explorationOnSuccess]
 		}
 	}
 	e.ExplorationGain = max(0, e.ExplorationGain)
 	e.Exploration = min(rs.Exploration.Goal, g.Exploration+e.ExplorationGain)
 }
 
-// gain is step C8 for one member: one sum, then raised to the largest minimum.
-func (g *round) gain(e Completed, card Card, a Act, res *Result, results map[string]*Result) int {
-	rs := g.Ruleset
-	sum := at(rs.Exhaustion.PartyFailure, card.Level)
+// toll is what step C8 adds for everybody: whatever they do, and for those who fail themselves; least is the largest minimum.
+type toll struct{ always, onFailure, least int }
+
+func (g *round) toll(e *Completed) toll {
+	t := toll{always: g.card.partyFailure, onFailure: g.card.individualFailure, least: g.Ruleset.Exhaustion.GainFloor}
 	if e.Passed {
-		sum = at(rs.Exhaustion.PartySuccess, card.Level)
+		t.always = g.card.partySuccess
 	}
+	for _, c := range g.conditions {
+		t.add(c.gifts)
+	}
+	for i, x := range g.effects {
+		t.add(x.gifts)
+		if v := x.value[partyExhaustionIfUserFails]; v != 0 && slices.ContainsFunc(g.Effects[i].Users, func(user string) bool {
+			at := g.index(user)
+			return at >= 0 && e.Results[at].Acted && !e.Results[at].Success
+		}) {
+			t.always += v
+		}
+	}
+	return t
+}
+
+func (t *toll) add(x *gifts) {
+	t.always += x.value[exhaustion]
+	t.onFailure += x.value[exhaustionOnFailure]
+	t.least = max(t.least, x.value[gainMinimum])
+}
+
+// gain is step C8 for one member: one sum, then raised to the largest minimum.
+func (g *round) gain(all toll, a *Act, m *Member, res *Result) int {
+	rs := g.Ruleset
+	sum := all.always
 	if !res.Success {
-		sum += at(rs.Exhaustion.IndividualFailure, card.Level)
+		sum += all.onFailure
 	}
-	least := rs.Exhaustion.GainFloor
-	for _, i := range g.Conditions {
-		sum += rs.conditionValue(i, "exhaustion")
-		if !res.Success {
-			sum += rs.conditionValue(i, "exhaustion_on_failure")
+	for i, x := range g.effects {
+		share := partyExhaustion
+		if x.given[userExhaustionInstead] && slices.Contains(g.Effects[i].Users, a.Member) {
+			share = userExhaustionInstead
 		}
-		least = max(least, rs.conditionValue(i, "gain_minimum"))
-	}
-	for _, x := range g.Effects {
-		sum += g.effectValue(x, "exhaustion")
-		if !res.Success {
-			sum += g.effectValue(x, "exhaustion_on_failure")
-		}
-		least = max(least, g.effectValue(x, "gain_minimum"))
-		share := "party_exhaustion"
-		if slices.Contains(x.Users, a.Member) && g.gives(x, "user_exhaustion_instead") {
-			share = "user_exhaustion_instead"
-		}
-		sum += g.effectValue(x, share)
-		if slices.ContainsFunc(x.Users, func(user string) bool { u := results[user]; return u != nil && u.Acted && !u.Success }) {
-			sum += g.effectValue(x, "party_exhaustion_if_user_fails")
-		}
+		sum += x.value[share]
 	}
 	if a.Risk && !res.Success {
 		hit := res.RiskRoll <= rs.Risk.ChanceAtMost
 		if hit {
 			sum += rs.Risk.ExtraExhaustion
 		}
-		m, _ := g.Member(a.Member)
 		if t, ok := m.tool(a.Tool); ok && (hit || !rs.Risk.ToolExtraNeedsChance) {
 			sum += rs.Risk.ToolExtraExhaustion[t.Rating]
 		}
 	}
-	return max(least, sum)
+	return max(all.least, sum)
 }
 
 // end is step C10.
 func (g *round) end(e *Completed) {
-	standing := slices.ContainsFunc(e.Results, func(r Result) bool { return r.Exhaustion < g.Ruleset.Exhaustion.OutAt })
+	standing := false
+	for i := range e.Results {
+		standing = standing || e.Results[i].Exhaustion < g.Ruleset.Exhaustion.OutAt
+	}
 	switch {
 	case g.Pending.Kind == Final && !e.Passed:
 		e.Outcome = LostRetreat
@@ -593,12 +685,16 @@ func (g *round) end(e *Completed) {
 	}
 }
 
-func (m Member) tool(number int) (RunTool, bool) {
-	i := slices.IndexFunc(m.Tools, func(t RunTool) bool { return number != 0 && t.Number == number })
-	if i < 0 {
-		return RunTool{}, false
+// tool returns a loaded tool by its number, which is not 0.
+func (m *Member) tool(number int) (*RunTool, bool) {
+	if number != 0 {
+		for i := range m.Tools {
+			if m.Tools[i].Number == number {
+				return &m.Tools[i], true
+			}
+		}
 	}
-	return m.Tools[i], true
+	return nil, false
 }
 
 func (c Depart) decide(g *round) error {
@@ -608,9 +704,9 @@ func (c Depart) decide(g *round) error {
 	case g.Leader == c.Member && len(g.Members) > 1:
 		return play.Refuse(LeaderWithMembers, "a leader passes leadership on before leaving")
 	}
-	g.emit(Departed(c))
+	emit(g, Departed(c))
 	if len(g.Active()) == 0 { // DIG-PARTY-08
-		g.emit(RunEnded{Outcome: LostExhausted})
+		emit(g, RunEnded{Outcome: LostExhausted})
 	}
 	return nil
 }
@@ -624,7 +720,7 @@ func (c Promote) decide(g *round) error {
 	case g.Pending != nil && len(g.Pending.Acts) > 0:
 		return play.Refuse(ActsPending, "acts of this round are pending")
 	}
-	g.emit(Promoted{Leader: c.Target})
+	emit(g, Promoted{Leader: c.Target})
 	return nil
 }
 
@@ -632,21 +728,39 @@ func (c Abandon) decide(g *round) error {
 	if g.Leader != c.Member && !c.Override {
 		return play.Refuse(NotLeader, "%s leads this run", g.Leader)
 	}
-	g.emit(RunEnded{Outcome: Abandoned})
+	emit(g, RunEnded{Outcome: Abandoned})
 	return nil
 }
 
-func (e Entered) applyTo(r *Run) {
-	*r = Run{Ruleset: e.Ruleset, Dungeon: e.Dungeon, Party: e.Party, Leader: e.Leader, Members: e.Members, Outcome: Running}
-	*r = r.clone()
+func (e Entered) applyTo(r *fold) {
+	members := r.Members[:0]
+	for i, m := range e.Members {
+		var room []RunTool
+		if i < cap(members) {
+			room = members[:i+1][i].Tools
+		}
+		m.Tools = refill(r, room, m.Tools)
+		members = append(members, m)
+	}
+	r.Run = Run{
+		Ruleset: e.Ruleset, Dungeon: e.Dungeon, Party: e.Party, Leader: e.Leader, Members: members, Outcome: Running,
+		Conditions: r.Conditions[:0], Effects: r.Effects[:0], Played: r.Played[:0], Pile: r.Pile[:0],
+	}
 }
 
-func (e Drawn) applyTo(r *Run) {
-	r.Round, r.Conditions = e.Round, slices.Clone(e.Conditions)
-	r.Pending = &Pending{Card: e.Card, Kind: e.Kind, Drawer: e.Drawer}
+func (e Drawn) applyTo(r *fold) {
+	r.Round, r.Conditions = e.Round, refill(r, r.Conditions, e.Conditions)
+	var acts []Act
+	if r.room == nil {
+		r.room = &Pending{}
+	} else {
+		acts = r.room.Acts[:0]
+	}
+	r.Pending, r.room = r.room, nil
+	*r.Pending = Pending{Card: e.Card, Kind: e.Kind, Drawer: e.Drawer, Acts: acts}
 	r.Played = append(r.Played, e.Card)
 	if e.Reshuffled {
-		r.Pile = nil
+		r.Pile = refill(r, r.Pile, nil)
 	}
 	if e.Kind == Normal {
 		r.Pile = append(r.Pile, e.Card)
@@ -656,16 +770,14 @@ func (e Drawn) applyTo(r *Run) {
 	}
 }
 
-func (e Acted) applyTo(r *Run) {
-	r.Effects = slices.Clone(e.Effects)
+func (e Acted) applyTo(r *fold) {
+	r.Effects = refill(r, r.Effects, e.Effects)
 	if e.Cleansed {
-		r.Conditions = nil
+		r.Conditions = refill(r, r.Conditions, nil)
 	}
-	if i := r.index(e.Act.Member); i >= 0 && e.Act.Tool != 0 {
-		for j := range r.Members[i].Tools {
-			if t := &r.Members[i].Tools[j]; t.Number == e.Act.Tool {
-				t.UsesLeft = e.UsesLeft
-			}
+	if i := r.index(e.Act.Member); i >= 0 {
+		if t, ok := r.Members[i].tool(e.Act.Tool); ok {
+			t.UsesLeft = e.UsesLeft
 		}
 	}
 	if r.Pending != nil {
@@ -673,9 +785,10 @@ func (e Acted) applyTo(r *Run) {
 	}
 }
 
-func (e Completed) applyTo(r *Run) {
-	r.Exploration, r.Effects, r.Outcome = e.Exploration, slices.Clone(e.Effects), e.Outcome
-	for _, res := range e.Results {
+func (e Completed) applyTo(r *fold) {
+	r.Exploration, r.Effects, r.Outcome = e.Exploration, refill(r, r.Effects, e.Effects), e.Outcome
+	for at := range e.Results {
+		res := &e.Results[at]
 		if i := r.index(res.Member); i >= 0 {
 			r.Members[i].Exhaustion = res.Exhaustion
 		}
@@ -687,16 +800,19 @@ func (e Completed) applyTo(r *Run) {
 	if r.Pending != nil && r.Pending.Kind == Climax {
 		r.ClimaxPlayed = true
 	}
+	if r.recycles {
+		r.room = r.Pending
+	}
 	r.Pending = nil
 }
 
-func (e Departed) applyTo(r *Run) {
+func (e Departed) applyTo(r *fold) {
 	r.Members = slices.DeleteFunc(r.Members, func(m Member) bool { return m.ID == e.Member })
 	if r.Pending != nil {
 		r.Pending.Acts = slices.DeleteFunc(r.Pending.Acts, func(a Act) bool { return a.Member == e.Member })
 	}
 }
 
-func (e Promoted) applyTo(r *Run) { r.Leader = e.Leader }
+func (e Promoted) applyTo(r *fold) { r.Leader = e.Leader }
 
-func (e RunEnded) applyTo(r *Run) { r.Outcome, r.Pending = e.Outcome, nil }
+func (e RunEnded) applyTo(r *fold) { r.Outcome, r.Pending = e.Outcome, nil }

@@ -309,7 +309,7 @@ func TestAnySheet(t *testing.T) {
 				GrantCP{CP: 7}, AddForm{Form: "wolf"}, AddForm{Form: "none", NoStatblock: true}, SwitchForm{Form: form()},
 				SetAbilities{Form: form(), Abilities: Abilities{rating(), rating(), rating(), rating()}},
 				SetAbilities{Form: form(), Abilities: Abilities{rating() / 2, rating() / 2, rating() / 2, rating() / 2}},
-				BuyTools{Form: form(), Tools: []Tool{referenceTool(facesOf(t), fmt.Sprint("tool-", rapid.IntRange(1, 6).Draw(t, "tool")), anyOf(t, "ability", AbilityNames...))}},
+				BuyTools{Form: form(), Tools: []Tool{referenceTool(rapid.IntRange(0, len(shapes)-1).Draw(t, "shape"), rapid.IntRange(0, len(AbilityNames)-1).Draw(t, "ability"), rapid.IntRange(1, 6).Draw(t, "tool"))}},
 				BuySlot{}, LoadTool{Form: form(), Number: rapid.IntRange(0, 4).Draw(t, "number")}, UnloadTool{Form: form(), Number: rapid.IntRange(0, 4).Draw(t, "number")}, Approve{})
 			before, err := json.Marshal(s)
 			if err != nil {

@@ -139,11 +139,18 @@ func (r Run) Member(id string) (Member, bool) {
 }
 
 func (r *Run) index(id string) int {
-	return slices.IndexFunc(r.Members, func(m Member) bool { return m.ID == id })
+	for i := range r.Members {
+		if r.Members[i].ID == id {
+			return i
+		}
+	}
+	return -1
 }
 
 // Exhausted tells whether a member is out for the rest of the run (DIG-RES-14).
-func (r Run) Exhausted(m Member) bool { return m.Exhaustion >= r.Ruleset.Exhaustion.OutAt }
+func (r Run) Exhausted(m Member) bool { return r.out(&m) }
+
+func (r *Run) out(m *Member) bool { return m.Exhaustion >= r.Ruleset.Exhaustion.OutAt }
 
 // Active returns the members who are not exhausted.
 func (r Run) Active() []Member {
@@ -156,8 +163,8 @@ func (r Run) Waiting() []string {
 		return nil
 	}
 	var ids []string
-	for _, m := range r.Active() {
-		if r.act(m.ID) == nil {
+	for i := range r.Members {
+		if m := &r.Members[i]; !r.out(m) && r.act(m.ID) == nil {
 			ids = append(ids, m.ID)
 		}
 	}
@@ -168,11 +175,12 @@ func (r *Run) act(member string) *Act {
 	if r.Pending == nil {
 		return nil
 	}
-	i := slices.IndexFunc(r.Pending.Acts, func(a Act) bool { return a.Member == member })
-	if i < 0 {
-		return nil
+	for i := range r.Pending.Acts {
+		if a := &r.Pending.Acts[i]; a.Member == member {
+			return a
+		}
 	}
-	return &r.Pending.Acts[i]
+	return nil
 }
 
 // Card returns the pending card.
@@ -185,18 +193,24 @@ func (r Run) Card() (Card, bool) {
 
 // TN returns the target number of the pending challenge (DIG-RES-02, -03).
 func (r Run) TN() int {
-	c, ok := r.Card()
-	if !ok {
+	if r.Pending == nil {
 		return 0
 	}
-	tn := at(r.Ruleset.Challenge.TN, c.Level)
-	switch r.Pending.Kind {
+	return view(r).tn()
+}
+
+// view looks at a state without deciding anything.
+func view(r Run) *round { return &round{fold: fold{Run: r}} }
+
+func (g *round) tn() int {
+	g.look()
+	switch g.Pending.Kind {
 	case Climax:
-		tn += r.Dungeon.TNBonus.Climax
+		return g.card.tn + g.Dungeon.TNBonus.Climax
 	case Final:
-		tn += r.Dungeon.TNBonus.Final
+		return g.card.tn + g.Dungeon.TNBonus.Final
 	}
-	return tn
+	return g.card.tn
 }
 
 // Completer returns who ends the pending round: the drawer, or the leader when the drawer has left (DIG-ACT-04).
@@ -212,57 +226,56 @@ func (r Run) Completer() string {
 
 // NextDraw returns the kind of card that the next draw brings, "" when the run is over (step D3).
 func (r Run) NextDraw() string {
-	if r.Over() {
-		return ""
-	}
-	rs, d, n := r.Ruleset, r.Dungeon, r.Round+1
-	ending := Final
-	if d.has(Climax) {
-		ending = Climax
-	}
-	switch {
-	case n == 1:
-		return Entry
-	case r.ClimaxPlayed:
-		return Final
-	case r.Exploration >= rs.Exploration.FinalAt:
-		return ending
-	case n == 2 && d.has(Second):
-		return Second
-	case n == 3 && d.has(Third):
-		return Third
-	case !rs.Flow.ReshuffleWhenEmpty && len(r.undrawn()) == 0:
-		return ending
-	}
-	return Normal
-}
-
-// undrawn returns the normal cards in the pile, in deck order.
-func (r *Run) undrawn() []string {
-	var ids []string
-	for _, c := range r.Dungeon.Cards {
-		if c.Kind == Normal && !slices.Contains(r.Pile, c.ID) {
-			ids = append(ids, c.ID)
-		}
-	}
-	return ids
+	kind, _, _ := view(r).ahead()
+	return kind
 }
 
 // Candidates returns the cards that the next draw may bring, in deck order; a die decides between them.
 func (r Run) Candidates() (ids []string, reshuffled bool) {
-	kind := r.NextDraw()
-	if kind == Normal {
-		if ids = r.undrawn(); len(ids) > 0 {
-			return ids, false
-		}
-		reshuffled = true
-	}
-	for _, c := range r.Dungeon.Cards {
-		if c.Kind == kind {
-			ids = append(ids, c.ID)
-		}
+	_, cards, reshuffled := view(r).ahead()
+	for _, i := range cards {
+		ids = append(ids, r.Dungeon.Cards[i].ID)
 	}
 	return ids, reshuffled
+}
+
+// ahead returns the kind of the next draw and the places in the deck of the cards that it may bring, in order.
+func (g *round) ahead() (kind string, cards []int, reshuffled bool) {
+	if g.Over() {
+		return "", nil, false
+	}
+	t, rs, n := g.look(), g.Ruleset, g.Round+1
+	ending := Final
+	if t.hasClimax {
+		ending = Climax
+	}
+	switch {
+	case n == 1:
+		kind = Entry
+	case g.ClimaxPlayed:
+		kind = Final
+	case g.Exploration >= rs.Exploration.FinalAt:
+		kind = ending
+	case n == 2 && t.hasSecond:
+		kind = Second
+	case n == 3 && t.hasThird:
+		kind = Third
+	default:
+		g.undrawn = g.undrawn[:0]
+		for _, i := range t.normal {
+			if !slices.Contains(g.Pile, t.cards[i].ID) {
+				g.undrawn = append(g.undrawn, i)
+			}
+		}
+		switch {
+		case len(g.undrawn) > 0:
+			return Normal, g.undrawn, false
+		case rs.Flow.ReshuffleWhenEmpty:
+			return Normal, t.normal, true
+		}
+		kind = ending
+	}
+	return kind, t.kinds[kind], false
 }
 
 // Remaining returns how many challenges a condition lasts, the present one included; false for a permanent one.
@@ -287,60 +300,31 @@ func phase(phases []Phase, n int) Phase {
 	return phases[n-1]
 }
 
-// value returns what counts for a field: the present phase's or the owed one, whichever is larger in size, not the sum.
-func value(now, owed Phase, field string) int {
-	a, b := now[field], owed[field]
-	if max(b, -b) > max(a, -a) {
-		return b
-	}
-	return a
-}
-
-func (rs *Ruleset) conditionValue(i Instance, field string) int {
-	return value(phase(rs.Conditions[i.Name].Phases, i.Phase), i.Owed, field)
-}
-
-// counts tells whether an effect counts after the previous outcome (DIG-QUAL-21, -22).
-func (r *Run) counts(e Effect) bool {
-	need := r.Ruleset.Tools.Qualities[e.Name].RequiresPrevious
-	return need == "" || need == r.Previous
-}
-
-func (r *Run) effectValue(e Effect, field string) int {
-	if !r.counts(e) {
-		return 0
-	}
-	return value(phase(r.Ruleset.Tools.Qualities[e.Name].Phases, e.Phase), e.Owed, field)
-}
-
-// gives tells whether an effect has a field now, be it 0.
-func (r *Run) gives(e Effect, field string) bool {
-	_, now := phase(r.Ruleset.Tools.Qualities[e.Name].Phases, e.Phase)[field]
-	_, owed := e.Owed[field]
-	return now || owed
-}
-
 // Modifier returns M of step C2: what conditions and effects add to every score of the pending challenge.
 func (r Run) Modifier() int {
-	c, ok := r.Card()
-	if !ok {
+	if r.Pending == nil {
 		return 0
 	}
+	return view(r).modifier()
+}
+
+func (g *round) modifier() int {
+	g.look()
 	m := 0
-	for _, i := range r.Conditions {
-		m += r.Ruleset.conditionValue(i, c.Ability) + r.Ruleset.conditionValue(i, "all")
+	for _, c := range g.conditions {
+		m += c.value[g.card.ability] + c.value[toAll]
 	}
-	for _, e := range r.Effects {
-		m += r.effectModifier(e, c.Ability)
+	for i, e := range g.effects {
+		m += g.effectModifier(e.gifts, g.Effects[i].Ability)
 	}
 	return m
 }
 
-// effectModifier is one effect's part of M.
-func (r *Run) effectModifier(e Effect, ability string) int {
-	m := r.effectValue(e, ability) + r.effectValue(e, "all")
-	if r.Ruleset.Effects.ShortsightedAbility == "next_challenge" || e.Ability == ability {
-		m += r.effectValue(e, "relevant")
+// effectModifier is one effect's part of M; used is the ability of the challenge on which the effect was used last.
+func (g *round) effectModifier(x *gifts, used string) int {
+	m := x.value[g.card.ability] + x.value[toAll]
+	if g.Ruleset.Effects.ShortsightedAbility == "next_challenge" || used == g.card.Ability {
+		m += x.value[toRelevant]
 	}
 	return m
 }

@@ -1,7 +1,7 @@
 package digger
 
 import (
-	"cmp"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -78,15 +78,20 @@ var shapes = []Tool{
 	{Rating: "minor", Qualities: []string{"resilient", "improved"}, Drawback: "liability"},
 }
 
-// ReferenceParty draws a party of fresh characters with two loaded tools each, as the catalogue's calibration plays them.
-func ReferenceParty(faces Faces, members int) []Entrant {
-	tops := slices.Clone(AbilityNames)
-	shuffle(faces, tops)
+// lot is what is drawn for one member of a reference party: ratings and two tools by shape and ability.
+type lot struct {
+	abilities Abilities
+	tools     [2]struct{ shape, ability int }
+}
+
+// drawLots draws the party that the catalogue's calibration plays, one lot for each member.
+func drawLots(faces Faces, party []lot) {
 	total := 0
-	for _, s := range spreads {
-		total += s.weight
+	for i := range spreads {
+		total += spreads[i].weight
 	}
-	party := make([]Entrant, members)
+	tops := [...]int{0, 1, 2, 3} // places in AbilityNames
+	shuffle(faces, tops[:])
 	for i := range party {
 		pick, spread := faces.below(total), 0
 		for pick >= spreads[spread].weight {
@@ -94,27 +99,49 @@ func ReferenceParty(faces Faces, members int) []Entrant {
 			spread++
 		}
 		top := tops[i%len(tops)]
-		others := slices.DeleteFunc(slices.Clone(AbilityNames), func(a string) bool { return a == top })
-		shuffle(faces, others)
-		var a Abilities
-		for j, name := range append([]string{top}, others...) {
-			a.set(name, spreads[spread].ratings[j])
+		order := [len(tops)]int{0: top}
+		others := order[1:]
+		for n, next := 0, 0; n < len(tops); n++ {
+			if n != top {
+				others[next] = n
+				next++
+			}
 		}
-		second := others[faces.below(len(others))]
-		party[i] = Entrant{ID: fmt.Sprintf("member-%d", i+1), Form: BaseForm, Statblock: &a, Tools: []NumberedTool{
-			{referenceTool(faces, "tool-1", top), 1}, {referenceTool(faces, "tool-2", second), 2},
-		}}
+		shuffle(faces, others)
+		l := &party[i]
+		for j, ability := range order {
+			l.abilities.set(AbilityNames[ability], spreads[spread].ratings[j])
+		}
+		l.tools[0].ability, l.tools[1].ability = top, others[faces.below(len(others))]
+		for j := range l.tools {
+			l.tools[j].shape = faces.below(len(shapes))
+		}
+	}
+}
+
+// ReferenceParty draws a party of fresh characters with two loaded tools each, as the catalogue's calibration plays them.
+func ReferenceParty(faces Faces, members int) []Entrant {
+	lots := make([]lot, members)
+	drawLots(faces, lots)
+	party := make([]Entrant, members)
+	for i, l := range lots {
+		party[i] = Entrant{ID: memberID(i), Form: BaseForm, Statblock: &l.abilities}
+		for j, t := range l.tools {
+			party[i].Tools = append(party[i].Tools, NumberedTool{referenceTool(t.shape, t.ability, j+1), j + 1})
+		}
 	}
 	return party
 }
 
-func referenceTool(faces Faces, id, ability string) Tool {
-	t := shapes[faces.below(len(shapes))]
-	t.ID, t.Ability, t.Loaded = id, ability, true
+func memberID(i int) string { return fmt.Sprintf("member-%d", i+1) }
+
+func referenceTool(shape, ability, number int) Tool {
+	t := shapes[shape]
+	t.ID, t.Ability, t.Loaded = fmt.Sprintf("tool-%d", number), AbilityNames[ability], true
 	t.Qualities = slices.Clone(t.Qualities)
 	for i, name := range t.Qualities {
 		if name == ownBoost {
-			t.Qualities[i] = boosts[ability]
+			t.Qualities[i] = boosts[t.Ability]
 		}
 	}
 	return t
@@ -133,7 +160,7 @@ func (a *Abilities) set(name string, rating int) {
 	}
 }
 
-func shuffle(faces Faces, list []string) {
+func shuffle(faces Faces, list []int) {
 	for i := len(list) - 1; i > 0; i-- {
 		j := faces.below(i + 1)
 		list[i], list[j] = list[j], list[i]
@@ -147,9 +174,41 @@ type Simulator struct {
 	policy  Policy
 	members int
 	// party enters every run; nil draws a reference party for each.
-	party []Entrant
+	party []outfit
+	// ids are those of the members of a reference party, stock their tools by shape, ability and place in the belt.
+	ids   []string
+	stock [][][2]outfitTool
 	// tails[n][s] is the chance that n dice show s or more.
-	tails [][]float64
+	tails  [][]float64
+	tables *tables
+}
+
+// outfit is a member as they come into every run, with what the policy knows of their tools.
+type outfit struct {
+	Member
+	tools []outfitTool
+}
+
+// outfitTool is a tool with what it adds to its user's total and the rules of its traits, in the order of step A5.
+type outfitTool struct {
+	RunTool
+	bonus  int
+	traits []trait
+}
+
+type trait struct {
+	*rule
+	name string
+	// quality is false for the drawback.
+	quality bool
+}
+
+func (s *Simulator) outfit(t RunTool) outfitTool {
+	o := outfitTool{RunTool: t, bonus: s.rs.Bonus(t.Tool)}
+	for i := range t.traits() {
+		o.traits = append(o.traits, trait{s.tables.quality(t.trait(i)), t.trait(i), i < len(t.Qualities)})
+	}
+	return o
 }
 
 // NewSimulator refuses a dungeon that cannot be played, a party that cannot enter and an unknown policy as INVALID.
@@ -163,24 +222,29 @@ func NewSimulator(rs *Ruleset, d *Dungeon, policy Policy, members int) (*Simulat
 	if !slices.Contains(Policies, policy) {
 		return nil, play.Refuse(Invalid, "%q is none of %v", policy, Policies).At("policy")
 	}
+	s := &Simulator{
+		rs: rs, dungeon: d, policy: policy, members: members, tails: tails(members, rs.Challenge.Die), tables: newTables(rs, d).complete(),
+	}
+	for i := range members {
+		s.ids = append(s.ids, memberID(i))
+	}
 	// The parties are made of the tools of the catalogue, which a ruleset may have done away with.
-	for _, t := range shapes {
-		t.Qualities = slices.DeleteFunc(slices.Clone(t.Qualities), func(q string) bool { return q == ownBoost })
-		for _, name := range t.traits() {
-			if _, ok := rs.Tools.Qualities[name]; !ok {
-				return nil, play.Refuse(UnknownQuality, "the reference parties need the quality %q", name).At("ruleset")
+	for shape := range shapes {
+		s.stock = append(s.stock, make([][2]outfitTool, len(AbilityNames)))
+		for ability := range AbilityNames {
+			for place := range s.stock[shape][ability] {
+				t := NumberedTool{referenceTool(shape, ability, place+1), place + 1}
+				loaded, err := t.loaded(rs, "ruleset")
+				if err != nil {
+					var r *play.Refusal
+					errors.As(err, &r)
+					return nil, play.Refuse(r.Code, "the reference parties cannot enter: %s", r.Message).At("ruleset")
+				}
+				s.stock[shape][ability][place] = s.outfit(loaded)
 			}
 		}
-		if _, ok := rs.Tools.Ratings[t.Rating]; !ok {
-			return nil, play.Refuse(Invalid, "the reference parties need the rating %q", t.Rating).At("ruleset")
-		}
 	}
-	for _, name := range boosts {
-		if _, ok := rs.Tools.Qualities[name]; !ok {
-			return nil, play.Refuse(UnknownQuality, "the reference parties need the quality %q", name).At("ruleset")
-		}
-	}
-	return &Simulator{rs: rs, dungeon: d, policy: policy, members: members, tails: tails(members, rs.Challenge.Die)}, nil
+	return s, nil
 }
 
 // With returns a simulator whose runs are all played by that party, instead of a fresh reference party for each. It refuses
@@ -189,16 +253,21 @@ func (s *Simulator) With(party []Entrant) (*Simulator, error) {
 	if len(party) < s.rs.Party.MinToEnter || len(party) > s.rs.Party.Max {
 		return nil, play.Refuse(Invalid, "a party has %d to %d members", s.rs.Party.MinToEnter, s.rs.Party.Max).At("party")
 	}
+	c := *s
+	c.party, c.members, c.tails = make([]outfit, len(party)), len(party), tails(len(party), s.rs.Challenge.Die)
 	for i, e := range party {
-		if _, err := e.member(s.rs, fmt.Sprintf("party[%d]", i)); err != nil {
+		m, err := e.member(s.rs, fmt.Sprintf("party[%d]", i))
+		if err != nil {
 			return nil, err
 		}
 		if slices.ContainsFunc(party[:i], func(o Entrant) bool { return o.ID == e.ID }) {
 			return nil, play.Refuse(Invalid, "%s enters twice", e.ID).At(fmt.Sprintf("party[%d]", i))
 		}
+		c.party[i].Member = m
+		for _, t := range m.Tools {
+			c.party[i].tools = append(c.party[i].tools, s.outfit(t))
+		}
 	}
-	c := *s
-	c.party, c.members, c.tails = party, len(party), tails(len(party), s.rs.Challenge.Die)
 	return &c, nil
 }
 
@@ -303,148 +372,192 @@ func (t *Tally) Merge(o Tally) {
 }
 
 // Play plays one run, with a fresh reference party unless there is one for all runs.
-func (s *Simulator) Play(faces Faces) (Simulated, error) {
-	dice := play.NewDice(func(sides int) (int, error) { return faces(sides), nil })
-	// One working copy serves the whole run: the commands decide and fold as always, only without a copy for each.
-	g := &round{dice: dice}
-	members := make([]Member, s.members)
-	party := s.party
-	if party == nil {
-		party = ReferenceParty(faces, s.members)
+func (s *Simulator) Play(faces Faces) (Simulated, error) { return s.Player(faces).Play() }
+
+// Player plays run after run in the same room: after some runs it takes no more memory. It is not safe for concurrent use;
+// each worker has its own.
+type Player struct {
+	game    planner
+	lots    []lot
+	members []Member
+	rounds  []SimulatedRound
+	faces   Faces
+}
+
+// Player returns a player that takes its chance from faces.
+func (s *Simulator) Player(faces Faces) *Player {
+	p := &Player{faces: faces, members: make([]Member, s.members), lots: make([]lot, s.members)}
+	p.game = planner{
+		Simulator: s, kits: make([][]outfitTool, s.members),
+		use: make([]int, s.members), risk: make([]bool, s.members),
 	}
-	for i, e := range party {
-		m, err := e.member(s.rs, "member")
-		if err != nil {
-			return Simulated{}, err
+	// The commands decide and fold as always, only in the same room for each.
+	p.game.round = &round{
+		fold: fold{recycles: true}, tables: s.tables,
+		dice: play.ForgetfulDice(func(sides int) (int, error) { return faces(sides), nil }),
+	}
+	return p
+}
+
+// enter opens a run.
+func (p *Player) enter() {
+	g := &p.game
+	if g.party == nil {
+		drawLots(p.faces, p.lots)
+	}
+	for i := range p.members {
+		m := &p.members[i]
+		if g.party != nil {
+			*m, g.kits[i] = g.party[i].Member, g.party[i].tools
+			continue
 		}
-		members[i] = m
+		tools, kit := m.Tools[:0], g.kits[i][:0]
+		for j, t := range p.lots[i].tools {
+			o := g.stock[t.shape][t.ability][j]
+			tools, kit = append(tools, o.RunTool), append(kit, o)
+		}
+		*m, g.kits[i] = Member{ID: g.ids[i], Form: BaseForm, Abilities: p.lots[i].abilities, Tools: tools}, kit
 	}
-	g.emit(Entered{Ruleset: s.rs, Dungeon: s.dungeon, Leader: members[0].ID, Members: members})
-	g.draw(members[0].ID)
-	drawer := 0
-	var out Simulated
+	g.names = g.names[:0]
+	emit(g.round, Entered{Ruleset: g.rs, Dungeon: g.dungeon, Leader: p.members[0].ID, Members: p.members})
+	g.draw(p.members[0].ID)
+}
+
+// Play plays the next run. The rounds that it tells of are valid until the next call.
+func (p *Player) Play() (Simulated, error) {
+	p.enter()
+	g, drawer := &p.game, 0
+	out := Simulated{Rounds: p.rounds[:0]}
 	for {
+		card := g.at
 		if kind := g.Pending.Kind; kind != Climax && kind != Final {
 			out.Challenges++
 		}
-		out.Advanced = out.Advanced || slices.ContainsFunc(g.Conditions, func(i Instance) bool {
-			return s.rs.Conditions[i.Name].Class == "advanced"
-		})
-		for _, c := range s.plan(g) {
-			if err := c.decide(g); err != nil {
+		for i := range g.Conditions {
+			out.Advanced = out.Advanced || g.rs.Conditions[g.Conditions[i].Name].Class == "advanced"
+		}
+		g.plan()
+		for i := range g.Members {
+			m := &g.Members[i]
+			if g.out(m) {
+				continue
+			}
+			c := Contribute{Member: m.ID, Use: g.card.Ability, Risk: g.risk[i]}
+			if g.use[i] >= 0 {
+				c.Tool = m.Tools[g.use[i]].Number
+			}
+			if err := c.decide(g.round); err != nil {
 				return out, err
 			}
 		}
-		if err := (Complete{Member: g.Members[drawer].ID}).decide(g); err != nil {
+		if err := (Complete{Member: g.Members[drawer].ID}).decide(g.round); err != nil {
 			return out, err
 		}
-		out.Rounds = append(out.Rounds, g.told())
+		out.Rounds = append(out.Rounds, g.told(card))
+		p.rounds = out.Rounds
 		if g.Over() {
 			out.Outcome = g.Outcome
-			return out, dice.Close()
+			return out, g.dice.Close()
 		}
 		if len(out.Rounds) == maxRounds {
 			return out, play.Refuse(NeverEnds, "a run goes on after %d challenges: by these numbers it never ends", maxRounds)
 		}
-		for ok := false; !ok; ok = !g.Exhausted(g.Members[drawer]) {
+		for ok := false; !ok; ok = !g.out(&g.Members[drawer]) {
 			drawer = (drawer + 1) % len(g.Members)
 		}
-		if err := (Draw{Member: g.Members[drawer].ID}).decide(g); err != nil {
+		if err := (Draw{Member: g.Members[drawer].ID}).decide(g.round); err != nil {
 			return out, err
 		}
-		g.events = g.events[:0]
 	}
 }
 
 // told sums up the round that was just completed.
-func (g *round) told() SimulatedRound {
-	done, _ := g.events[len(g.events)-1].(Completed)
-	t := SimulatedRound{
-		Card:   slices.IndexFunc(g.Dungeon.Cards, func(c Card) bool { return c.ID == done.Card }),
-		Passed: done.Passed, Exploration: g.Exploration,
-	}
-	for _, m := range g.Members {
+func (g *round) told(card int) SimulatedRound {
+	t := SimulatedRound{Card: card, Passed: g.Previous == Passed, Exploration: g.Exploration}
+	for i := range g.Members {
+		m := &g.Members[i]
 		t.Exhaustion += m.Exhaustion
-		if g.Exhausted(m) {
+		if g.out(m) {
 			t.Exhausted++
 		}
 	}
 	return t
 }
 
-// planner is the reference policy at work on one round.
+// planner is the reference policy at work, one round after the other.
 type planner struct {
 	*Simulator
-	g       *round
-	card    Card
-	members []Member
-	// use[i] is the tool of members[i], nil for the basic action; risk[i] whether they risk.
-	use  []*RunTool
+	*round
+	// kits are the tools of each member, use[i] is the place of the one that is planned, -1 for the basic action; risk[i]
+	// tells whether they risk. Of exhausted members nothing is planned.
+	kits [][]outfitTool
+	use  []int
 	risk []bool
-	// sum is what the party has without its dice; planned are the traits of planned tools.
-	sum     int
-	planned map[string]bool
+	// n counts those who can act, sum is what they have without their dice, planned are the traits of planned tools.
+	n, sum  int
+	planned []*rule
+	wanted  float64
+	target  int
 }
 
-func (s *Simulator) plan(g *round) []Contribute {
-	p := &planner{Simulator: s, g: g, members: g.Active(), planned: map[string]bool{}}
-	p.card, _ = g.Card()
-	p.use, p.risk = make([]*RunTool, len(p.members)), make([]bool, len(p.members))
-	p.sum = len(p.members) * g.Modifier()
-	for _, m := range p.members {
-		p.sum += m.Abilities.Of(p.card.Ability)
+// plan decides what everybody does about the pending challenge.
+func (p *planner) plan() {
+	p.look()
+	p.n, p.sum, p.planned, p.target, p.wanted = 0, 0, p.planned[:0], p.tn(), wantedElse
+	switch p.Pending.Kind {
+	case Final:
+		p.wanted = wantedFinal
+	case Climax:
+		p.wanted = wantedClimax
 	}
-	if s.policy != NoTools {
-		p.cleanse()
-		p.protect()
-		p.strengthen()
-		p.takeRisks()
-	}
-	acts := make([]Contribute, len(p.members))
-	for i, m := range p.members {
-		acts[i] = Contribute{Member: m.ID, Use: p.card.Ability, Risk: p.risk[i]}
-		if p.use[i] != nil {
-			acts[i].Tool = p.use[i].Number
+	m := p.modifier()
+	for i := range p.Members {
+		p.use[i], p.risk[i] = -1, false
+		if p.can(i) {
+			p.n++
+			p.sum += m + p.Members[i].Abilities.Of(p.card.Ability)
 		}
 	}
-	return acts
+	if p.policy == NoTools {
+		return
+	}
+	p.cleanse()
+	p.protect()
+	p.strengthen()
+	p.takeRisks()
 }
+
+// can tells whether a member can act.
+func (p *planner) can(i int) bool { return !p.out(&p.Members[i]) }
 
 // short tells whether the chance to pass is still below the wanted one.
-func (p *planner) short() bool {
-	wanted := wantedElse
-	switch p.g.Pending.Kind {
-	case Final:
-		wanted = wantedFinal
-	case Climax:
-		wanted = wantedClimax
-	}
-	n := len(p.members)
-	return p.chance(n, p.g.TN()*n-p.sum) < wanted
+func (p *planner) short() bool { return p.chance(p.n, p.target*p.n-p.sum) < p.wanted }
+
+func (p *planner) usable(member, tool int) bool {
+	t := &p.Members[member].Tools[tool]
+	return t.UsesLeft > 0 && t.Ability == p.card.Ability
 }
 
-func (p *planner) usable(t *RunTool) bool { return t.Ability == p.card.Ability && t.UsesLeft > 0 }
-
 // worth is what a tool adds to the party's sum in this round.
-func (p *planner) worth(t *RunTool) int {
-	n, w := len(p.members), p.rs.Bonus(t.Tool)
-	for _, name := range t.traits() {
-		if p.planned[name] {
+func (p *planner) worth(t *outfitTool) int {
+	w := t.bonus
+	for i := range t.traits {
+		x := &t.traits[i]
+		if slices.Contains(p.planned, x.rule) {
 			continue
 		}
-		q := p.rs.Tools.Qualities[name]
-		if q.ClearsConditions {
-			w += n * max(0, p.penalty())
+		if x.clears {
+			w += p.n * max(0, p.penalty())
 		}
-		if len(q.Phases) == 0 {
+		if len(x.phases) == 0 {
 			continue
 		}
-		same := func(e Effect) bool { return e.Name == name }
-		if at := slices.IndexFunc(p.g.Effects, same); at >= 0 { // what the restart adds
-			w -= n * p.g.effectModifier(p.g.Effects[at], p.card.Ability)
+		after := Effect{Name: x.name, Phase: 1, Ability: p.card.Ability}
+		if at := slices.IndexFunc(p.Effects, func(e Effect) bool { return e.Name == x.name }); at >= 0 { // what the restart adds
+			w -= p.n * p.effectModifier(p.effects[at].gifts, p.Effects[at].Ability)
+			after = p.restarted(p.Effects[at])
 		}
-		after := p.g.begin(p.g.Effects, name, "", p.card.Ability)
-		w += n * p.g.effectModifier(after[slices.IndexFunc(after, same)], p.card.Ability)
+		w += p.n * p.effectModifier(p.effect(x.rule, &after), after.Ability)
 	}
 	return w
 }
@@ -452,31 +565,36 @@ func (p *planner) worth(t *RunTool) int {
 // penalty is what the conditions take from the card's ability, negative when they help.
 func (p *planner) penalty() int {
 	sum := 0
-	for _, i := range p.g.Conditions {
-		sum -= p.rs.conditionValue(i, p.card.Ability) + p.rs.conditionValue(i, "all")
+	for _, c := range p.conditions {
+		sum -= c.value[p.card.ability] + c.value[toAll]
 	}
 	return sum
 }
 
-func (p *planner) take(member int, t *RunTool) {
+func (p *planner) take(member, tool int) {
+	t := &p.kits[member][tool]
 	p.sum += p.worth(t)
-	p.use[member] = t
-	for _, name := range t.traits() {
-		p.planned[name] = true
+	p.use[member] = tool
+	for i := range t.traits {
+		p.planned = append(p.planned, t.traits[i].rule)
 	}
 }
 
 // takeFirst plans the first member's tool that has a quality, of those without a planned tool.
-func (p *planner) takeFirst(has func(q Quality, name string) bool) {
-	for i := range p.members {
-		if p.use[i] != nil {
+func (p *planner) takeFirst(has func(t *trait) bool) {
+	for i := range p.Members {
+		if p.use[i] >= 0 || !p.can(i) {
 			continue
 		}
-		for j := range p.members[i].Tools {
-			t := &p.members[i].Tools[j]
-			if p.usable(t) && slices.ContainsFunc(t.Qualities, func(name string) bool { return has(p.rs.Tools.Qualities[name], name) }) {
-				p.take(i, t)
-				return
+		for j := range p.kits[i] {
+			if !p.usable(i, j) {
+				continue
+			}
+			for k := range p.kits[i][j].traits {
+				if t := &p.kits[i][j].traits[k]; t.quality && has(t) {
+					p.take(i, j)
+					return
+				}
 			}
 		}
 	}
@@ -485,48 +603,46 @@ func (p *planner) takeFirst(has func(q Quality, name string) bool) {
 // cleanse is step 1.
 func (p *planner) cleanse() {
 	bad := 1.5 * float64(p.penalty())
-	for _, i := range p.g.Conditions {
-		bad += 0.25*float64(p.rs.conditionValue(i, "exhaustion")) + 0.15*float64(p.rs.conditionValue(i, "exhaustion_on_failure")) -
-			0.2*float64(p.rs.conditionValue(i, "exploration_on_success"))
-		if p.rs.Conditions[i.Name].Permanent {
+	for _, c := range p.conditions {
+		bad += 0.25*float64(c.value[exhaustion]) + 0.15*float64(c.value[exhaustionOnFailure]) - 0.2*float64(c.value[explorationOnSuccess])
+		if c.permanent {
 			bad += 1.5
 		}
 	}
 	if bad >= cleanseFrom {
-		p.takeFirst(func(q Quality, _ string) bool { return q.ClearsConditions })
+		p.takeFirst(func(t *trait) bool { return t.clears })
 	}
 }
 
 // protect is step 2.
 func (p *planner) protect() {
-	if !slices.ContainsFunc(p.members, func(m Member) bool { return m.Exhaustion >= protectFrom }) {
+	if !slices.ContainsFunc(p.Members, func(m Member) bool { return m.Exhaustion >= protectFrom && !p.out(&m) }) {
 		return
 	}
-	p.takeFirst(func(_ Quality, name string) bool { return name == "stalwart" })
-	if p.g.Pending.Kind != Final {
-		p.takeFirst(func(_ Quality, name string) bool { return name == "resilient" })
+	p.takeFirst(func(t *trait) bool { return t.name == "stalwart" })
+	if p.Pending.Kind != Final {
+		p.takeFirst(func(t *trait) bool { return t.name == "resilient" })
 	}
 }
 
 // strengthen is step 3.
 func (p *planner) strengthen() {
 	for p.short() {
-		member, best, most := -1, (*RunTool)(nil), 0
-		for i := range p.members {
-			if p.use[i] != nil {
+		member, best, most := -1, 0, 0
+		for i := range p.Members {
+			if p.use[i] >= 0 || !p.can(i) {
 				continue
 			}
-			for j := range p.members[i].Tools {
-				t := &p.members[i].Tools[j]
-				if !p.usable(t) {
+			for j := range p.kits[i] {
+				if !p.usable(i, j) {
 					continue
 				}
-				if w := p.worth(t); best == nil || w > most {
-					member, best, most = i, t, w
+				if w := p.worth(&p.kits[i][j]); member < 0 || w > most {
+					member, best, most = i, j, w
 				}
 			}
 		}
-		if best == nil {
+		if member < 0 {
 			return
 		}
 		p.take(member, best)
@@ -544,18 +660,21 @@ func (p *planner) takeRisks() {
 		}
 		return
 	}
-	order := make([]int, len(p.members))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(p.members[a].Exhaustion, p.members[b].Exhaustion) })
-	for _, i := range order {
-		if !p.short() {
+	// The least exhausted first, of equals the first.
+	for p.short() {
+		least := -1
+		for i := range p.Members {
+			if !p.can(i) || p.risk[i] || p.Pending.Kind != Final && p.Members[i].Exhaustion > riskUpTo {
+				continue
+			}
+			if least < 0 || p.Members[i].Exhaustion < p.Members[least].Exhaustion {
+				least = i
+			}
+		}
+		if least < 0 {
 			return
 		}
-		if p.g.Pending.Kind == Final || p.members[i].Exhaustion <= riskUpTo {
-			p.risk[i] = true
-			p.sum += p.rs.Risk.Bonus
-		}
+		p.risk[least] = true
+		p.sum += p.rs.Risk.Bonus
 	}
 }

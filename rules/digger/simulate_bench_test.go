@@ -9,10 +9,10 @@ func BenchmarkSimulate(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	faces := seeded(1)
+	p := sim.Player(seeded(1))
 	b.ReportAllocs()
 	for b.Loop() {
-		if _, err := sim.Play(faces); err != nil {
+		if _, err := p.Play(); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -22,11 +22,17 @@ type Dice struct {
 	reported []int
 	byHand   bool
 	rolled   []Die
-	err      error
+	// forgets keeps no record.
+	forgets bool
+	err     error
 }
 
 // NewDice makes dice from a source of faces. An error of the source voids the decision.
 func NewDice(next func(sides int) (int, error)) *Dice { return &Dice{next: next} }
+
+// ForgetfulDice makes dice from a source of faces that keep no record of what was rolled, for simulations. They serve one
+// decision after the other.
+func ForgetfulDice(next func(sides int) (int, error)) *Dice { return &Dice{next: next, forgets: true} }
 
 // ReportedDice makes dice from faces that were rolled by hand, used in the order given. Too few, too many and faces
 // that the die asked for does not have are refused by Close as BAD_DICE.
@@ -34,22 +40,27 @@ func ReportedDice(faces ...int) *Dice { return &Dice{reported: faces, byHand: tr
 
 // Roll returns the next face of a die with the given number of sides, 1 to sides. Once the dice have failed it
 // returns 1.
-func (d *Dice) Roll(purpose string, sides int) int {
+func (d *Dice) Roll(purpose string, sides int) int { return d.RollFor(purpose, "", sides) }
+
+// RollFor is Roll with a purpose in two parts, which are put together only for a record.
+func (d *Dice) RollFor(purpose, who string, sides int) int {
 	if d.err != nil {
 		return 1
 	}
 	face, err := d.face(sides)
 	if err == nil && (face < 1 || face > sides) {
-		err = fmt.Errorf("face %d of a d%d for %s", face, sides, purpose)
+		err = fmt.Errorf("face %d of a d%d for %s", face, sides, purpose+who)
 		if d.byHand {
-			err = Refuse(BadDice, "reported die %d is %d, which a d%d (%s) does not have", len(d.rolled)+1, face, sides, purpose)
+			err = Refuse(BadDice, "reported die %d is %d, which a d%d (%s) does not have", len(d.rolled)+1, face, sides, purpose+who)
 		}
 	}
 	if err != nil {
 		d.err = err
 		return 1
 	}
-	d.rolled = append(d.rolled, Die{Purpose: purpose, Sides: sides, Face: face})
+	if !d.forgets {
+		d.rolled = append(d.rolled, Die{Purpose: purpose + who, Sides: sides, Face: face})
+	}
 	return face
 }
 
@@ -68,7 +79,7 @@ func (d *Dice) face(sides int) (int, error) {
 // Failed reports whether a roll has failed.
 func (d *Dice) Failed() bool { return d.err != nil }
 
-// Rolled returns every die handed out so far, in order.
+// Rolled returns every die handed out so far, in order; none of forgetful ones.
 func (d *Dice) Rolled() []Die { return d.rolled }
 
 // Reported reports whether the faces were rolled by hand.

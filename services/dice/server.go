@@ -2,10 +2,12 @@ package dice
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/base64"
 	"errors"
 	"fmt"
 	"hash/crc32"
+	"io"
 	"log/slog"
 	"slices"
 	"time"
@@ -33,6 +35,8 @@ type Config struct {
 	Members adapter.Members
 	// Logger takes what nobody else is told.
 	Logger *slog.Logger
+	// Entropy is where seeds come from. Nil: crypto/rand. Anything else makes dice that can be foretold, and is for tests.
+	Entropy io.Reader
 	// Journal changes how the journals work; for tests.
 	Journal []journal.Option
 }
@@ -48,7 +52,10 @@ type Server struct {
 
 // New returns the service.
 func New(cfg Config) *Server {
-	s := streams{adapter.NewAggregate(cfg.Store, nil, streamSpec, cfg.Journal...)}
+	if cfg.Entropy == nil {
+		cfg.Entropy = rand.Reader
+	}
+	s := streams{adapter.NewAggregate(cfg.Store, nil, streamSpec, cfg.Journal...), cfg.Entropy}
 	return &Server{
 		access:  adapter.NewAccess(cfg.Members),
 		streams: s,

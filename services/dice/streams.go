@@ -2,9 +2,9 @@ package dice
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"slices"
 
 	"google.golang.org/protobuf/proto"
@@ -64,6 +64,8 @@ var errDone = errors.New("done already")
 // streams keeps the dice streams.
 type streams struct {
 	agg *adapter.Aggregate[streamState, *dicev1.StreamEvent]
+	// entropy is where seeds come from.
+	entropy io.Reader
 }
 
 func streamEvent(e *dicev1.StreamEvent) adapter.Decision[*dicev1.StreamEvent] {
@@ -75,7 +77,7 @@ func (s streams) create(ctx context.Context, cmd adapter.Command, holder string,
 	cmd.Mode = journal.Create
 	ans, err := s.agg.Commit(ctx, cmd, func(context.Context, journal.At[streamState], *play.Dice) (adapter.Decision[*dicev1.StreamEvent], error) {
 		seed := make([]byte, dicestream.SeedSize)
-		if _, err := rand.Read(seed); err != nil {
+		if _, err := io.ReadFull(s.entropy, seed); err != nil {
 			return adapter.Decision[*dicev1.StreamEvent]{}, err
 		}
 		return streamEvent(&dicev1.StreamEvent{Event: &dicev1.StreamEvent_Begun{

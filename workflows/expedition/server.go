@@ -133,13 +133,17 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// registry is what workers and test environments have in common.
-type registry interface {
+// Registry is what workers and test environments have in common.
+type Registry interface {
 	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
 	RegisterActivityWithOptions(a any, options activity.RegisterOptions)
 }
 
-func (s *Server) register(r registry) {
+// RegisterWorker registers the workflow and its activities on something else than the server's own worker, such as Temporal's
+// test environment.
+func (s *Server) RegisterWorker(r Registry) { s.register(r) }
+
+func (s *Server) register(r Registry) {
 	d := definition{attempt: s.cfg.Attempt, maxUpdates: s.cfg.MaxUpdates}
 	r.RegisterWorkflowWithOptions(d.run, workflow.RegisterOptions{Name: workflowName})
 	r.RegisterActivityWithOptions(s.restoreExpedition, activity.RegisterOptions{Name: restoreName})

@@ -16,7 +16,8 @@ import (
 // public are the services that need no token: probes and, where it is switched on, reflection.
 var public = []string{"/grpc.health.v1.Health/", "/grpc.reflection."}
 
-func isPublic(method string) bool {
+// Public tells whether a method, as in "/package.Service/Method", needs no token.
+func Public(method string) bool {
 	for _, p := range public {
 		if strings.HasPrefix(method, p) {
 			return true
@@ -53,7 +54,7 @@ func Authenticate(ctx context.Context, v Verifier) (context.Context, error) {
 // UnaryServer authenticates every call but those to public services.
 func UnaryServer(v Verifier) grpc.UnaryServerInterceptor {
 	return func(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		if !isPublic(info.FullMethod) {
+		if !Public(info.FullMethod) {
 			var err error
 			if ctx, err = Authenticate(ctx, v); err != nil {
 				return nil, err
@@ -62,27 +63,6 @@ func UnaryServer(v Verifier) grpc.UnaryServerInterceptor {
 		return next(ctx, req)
 	}
 }
-
-// StreamServer is [UnaryServer] for streams.
-func StreamServer(v Verifier) grpc.StreamServerInterceptor {
-	return func(srv any, ss grpc.ServerStream, info *grpc.StreamServerInfo, next grpc.StreamHandler) error {
-		if isPublic(info.FullMethod) {
-			return next(srv, ss)
-		}
-		ctx, err := Authenticate(ss.Context(), v)
-		if err != nil {
-			return err
-		}
-		return next(srv, withContext{ss, ctx})
-	}
-}
-
-type withContext struct {
-	grpc.ServerStream
-	ctx context.Context //nolint:containedctx // a stream has one
-}
-
-func (w withContext) Context() context.Context { return w.ctx }
 
 // Outgoing returns what a service adds to its calls of other services: the user on whose behalf it acts. The user is the
 // effective subject of the call being served, or nobody under [WithoutActor].

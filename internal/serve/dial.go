@@ -1,7 +1,9 @@
 package serve
 
 import (
+	"context"
 	"fmt"
+	"sync"
 	"time"
 
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
@@ -10,6 +12,7 @@ import (
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/keepalive"
+	"google.golang.org/grpc/metadata"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
 )
@@ -38,8 +41,76 @@ var reconnect = grpc.ConnectParams{
 // Dial returns a connection to a server of the suite. With a token source the calls carry the service's token and name
 // the user they are made for; without, the caller's metadata passes as it is. Nil creds: no TLS.
 func Dial(target string, tokens *auth.TokenSource, creds credentials.TransportCredentials) (*grpc.ClientConn, error) {
-	plain := creds == nil
-	if plain {
+	var own []grpc.DialOption
+	if tokens != nil {
+		own = []grpc.DialOption{
+			grpc.WithPerRPCCredentials(auth.Bearer(tokens, creds == nil)),
+			grpc.WithChainUnaryInterceptor(auth.UnaryClient()),
+			grpc.WithChainStreamInterceptor(auth.StreamClient()),
+		}
+	}
+	return dial(target, creds, own)
+}
+
+// DialEdge returns a connection on which an edge passes its callers' metadata on as it is, and names their address, see
+// [WithClient], with its own token as the proof. Nil tokens, and an issuer that gives none at the moment: the servers then take
+// the edge's address for everybody's.
+func DialEdge(target string, tokens *auth.TokenSource, creds credentials.TransportCredentials) (*grpc.ClientConn, error) {
+	if tokens == nil {
+		return dial(target, creds, nil)
+	}
+	e := &edge{tokens: tokens, now: time.Now}
+	return dial(target, creds, []grpc.DialOption{
+		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+			return invoke(e.prove(ctx), method, req, reply, cc, opts...)
+		}),
+		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+			return open(e.prove(ctx), desc, cc, method, opts...)
+		}),
+	})
+}
+
+const (
+	// edgeTokenWait is how long a call waits for the edge's own token, and edgeTokenPause how long none is asked for when it
+	// waited in vain: the proof is not worth more.
+	edgeTokenWait  = 500 * time.Millisecond
+	edgeTokenPause = 5 * time.Second
+)
+
+// edge proves to servers that it may tell them addresses.
+type edge struct {
+	tokens *auth.TokenSource
+	now    func() time.Time
+
+	mu    sync.Mutex
+	pause time.Time
+}
+
+func (e *edge) prove(ctx context.Context) context.Context {
+	client := Client(ctx)
+	if client == "" {
+		return ctx
+	}
+	e.mu.Lock()
+	pause := e.now().Before(e.pause)
+	e.mu.Unlock()
+	if pause {
+		return ctx
+	}
+	within, cancel := context.WithTimeout(ctx, edgeTokenWait)
+	defer cancel()
+	token, err := e.tokens.Token(within)
+	if err != nil {
+		e.mu.Lock()
+		e.pause = e.now().Add(edgeTokenPause)
+		e.mu.Unlock()
+		return ctx
+	}
+	return metadata.AppendToOutgoingContext(ctx, ClientHeader, client, EdgeHeader, token)
+}
+
+func dial(target string, creds credentials.TransportCredentials, more []grpc.DialOption) (*grpc.ClientConn, error) {
+	if creds == nil {
 		creds = insecure.NewCredentials()
 	}
 	opts := []grpc.DialOption{
@@ -49,14 +120,7 @@ func Dial(target string, tokens *auth.TokenSource, creds credentials.TransportCr
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 		grpc.WithConnectParams(reconnect),
 	}
-	if tokens != nil {
-		opts = append(opts,
-			grpc.WithPerRPCCredentials(auth.Bearer(tokens, plain)),
-			grpc.WithChainUnaryInterceptor(auth.UnaryClient()),
-			grpc.WithChainStreamInterceptor(auth.StreamClient()),
-		)
-	}
-	conn, err := grpc.NewClient(target, opts...)
+	conn, err := grpc.NewClient(target, append(opts, more...)...)
 	if err != nil {
 		return nil, fmt.Errorf("dial %s: %w", target, err)
 	}

@@ -44,9 +44,23 @@ type Config struct {
 	ReadyEvery time.Duration
 	// Deadline is given to calls that come without one; 0 means 30 s. Streams have none.
 	Deadline time.Duration
+	// Limits are what callers may ask for.
+	Limits Limits
+	// Allow is asked of every call with a token, by its method as in "/package.Service/Method", before anything is read of the
+	// request; its error is the answer. Nil: every method is let through.
+	Allow func(ctx context.Context, method string) error
 	// Creds are how the server shows who it is and learns who calls, see [TLS]; nil: no TLS.
 	Creds credentials.TransportCredentials
 }
+
+const (
+	// maxStreams is how many calls one connection may have under way.
+	maxStreams = 10_000
+	// maxHeader is the greatest size of a call's metadata in bytes, a token in it.
+	maxHeader = 64 << 10
+	// handshake is how long a new connection may take until it speaks HTTP/2.
+	handshake = 10 * time.Second
+)
 
 // Server is a gRPC server with health and the suite's interceptors.
 type Server struct {
@@ -78,6 +92,7 @@ func NewServer(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("serve: validation: %w", err)
 	}
 	s := &Server{cfg: cfg, health: health.NewServer()}
+	door := newDoor(cfg.Verifier, cfg.Limits, cfg.Allow)
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	if cfg.Creds == nil {
 		cfg.Creds = insecure.NewCredentials()
@@ -86,7 +101,10 @@ func NewServer(cfg Config) (*Server, error) {
 		grpc.Creds(cfg.Creds),
 		grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithFilter(filters.Not(filters.HealthCheck())))),
 		grpc.MaxRecvMsgSize(cfg.MaxRecv),
-		grpc.MaxConcurrentStreams(1000),
+		// Of one connection: an edge has the streams of all its callers in a few. What one of them may have, Limits say.
+		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.MaxHeaderListSize(maxHeader),
+		grpc.ConnectionTimeout(handshake),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		// The first is the outermost: whatever panics is caught, whatever is answered is logged as it is answered, and
@@ -95,7 +113,7 @@ func NewServer(cfg Config) (*Server, error) {
 			recoverUnary(cfg.Logger),
 			logUnary(cfg.Logger),
 			fault.UnaryServer(cfg.Logger),
-			auth.UnaryServer(cfg.Verifier),
+			door.unary,
 			fillUnary,
 			checkUnary(validator),
 			deadline(cfg.Deadline),
@@ -105,7 +123,7 @@ func NewServer(cfg Config) (*Server, error) {
 			logStream(cfg.Logger),
 			untilStopping(s.stopping),
 			fault.StreamServer(cfg.Logger),
-			auth.StreamServer(cfg.Verifier),
+			door.stream,
 			checkStream(validator),
 		),
 	)

@@ -74,6 +74,21 @@ func (t *TLS) Server() credentials.TransportCredentials {
 	return following{t}
 }
 
+// HTTP returns the configuration of an HTTPS server, nil without a certificate. Browsers are not asked for one of their own.
+func (t *TLS) HTTP() *tls.Config {
+	if t == nil || t.cfg.Cert == "" {
+		return nil
+	}
+	return &tls.Config{
+		MinVersion: tls.VersionTLS12, // browsers and their proxies, which are not of the suite
+		NextProtos: []string{"h2", "http/1.1"},
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
+			server, _ := t.current()
+			return &server.Certificates[0], nil
+		},
+	}
+}
+
 // Client returns the credentials of a client, nil without a CA: then it calls without TLS.
 func (t *TLS) Client() credentials.TransportCredentials {
 	if t.cfg.CA == "" {

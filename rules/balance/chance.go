@@ -1,6 +1,6 @@
 package balance
 
-import "math"
+import "math/bits"
 
 // chance is SplitMix64: a repeatable series of numbers, as even as simulations need. Played dice never come from it.
 type chance struct{ state uint64 }
@@ -10,10 +10,16 @@ const golden = 0x9e3779b97f4a7c15
 
 // of begins the series of one run of a plan.
 func of(seed uint64, run int) *chance {
-	c := &chance{seed}
+	c := &chance{}
+	c.begin(seed, run)
+	return c
+}
+
+// begin begins the series of one run of a plan.
+func (c *chance) begin(seed uint64, run int) {
+	c.state = seed
 	c.state = c.next() + uint64(run)*golden //nolint:gosec // runs are counted from 0
 	c.state = c.next()
-	return c
 }
 
 func (c *chance) next() uint64 {
@@ -24,13 +30,15 @@ func (c *chance) next() uint64 {
 	return z ^ z>>31
 }
 
-// face returns 1 to sides, each equally likely: what would favour the low faces is drawn again.
+// face returns 1 to sides, each equally likely: the high half of a product, where what would favour some faces is drawn
+// again (Lemire's method).
 func (c *chance) face(sides int) int {
 	n := uint64(sides) //nolint:gosec // dice have at least one side
-	most := math.MaxUint64 - math.MaxUint64%n
-	for {
-		if w := c.next(); w < most {
-			return int(w%n) + 1 //nolint:gosec // below sides
+	high, low := bits.Mul64(c.next(), n)
+	if low < n {
+		for least := -n % n; low < least; {
+			high, low = bits.Mul64(c.next(), n)
 		}
 	}
+	return int(high) + 1 //nolint:gosec // below sides
 }

@@ -229,6 +229,7 @@ type round struct {
 	at                  int
 	card                *known
 	conditions, effects []force
+	before, ended       []force
 	owed                []gifts
 
 	// Room.
@@ -488,7 +489,7 @@ func (g *round) begin(list []Effect, name, user string) []Effect {
 		at = len(list)
 		list = append(list, Effect{Name: name, Phase: 1, Ability: g.card.Ability})
 	} else {
-		list[at] = g.restarted(list[at])
+		list[at] = g.restarted(list[at], g.tables.quality(name))
 	}
 	g.used = list
 	e := &list[at]
@@ -504,9 +505,9 @@ func (g *round) begin(list []Effect, name, user string) []Effect {
 }
 
 // restarted returns an effect that is used again on the pending challenge: it keeps what its old phase gives owed this round.
-func (g *round) restarted(e Effect) Effect {
+func (g *round) restarted(e Effect, r *rule) Effect {
 	if e.Phase > 1 && g.Ruleset.Effects.DuplicateRule == "restart_keep_due" {
-		e.Owed = phase(g.Ruleset.Tools.Qualities[e.Name].Phases, e.Phase)
+		e.Owed = phase(r.told, e.Phase)
 		if _, relevant := e.Owed["relevant"]; relevant && g.Ruleset.Effects.ShortsightedAbility == "used_challenge" && e.Ability != g.card.Ability {
 			e.Owed = maps.Clone(e.Owed)
 			delete(e.Owed, "relevant") // it was for another ability
@@ -546,7 +547,7 @@ func (g *round) complete() {
 	g.results = e.Results
 	for i := range g.Pending.Acts { // C3, C4
 		a := &g.Pending.Acts[i]
-		at := g.index(a.Member)
+		at := g.near(i, a.Member)
 		m, res := &g.Members[at], &e.Results[at]
 		res.Acted = true
 		res.Roll = g.dice.RollFor("act ", a.Member, rs.Challenge.Die)
@@ -568,7 +569,7 @@ func (g *round) complete() {
 	e.Passed = e.Score >= e.Target
 	for i := range g.Pending.Acts { // C6
 		if a := &g.Pending.Acts[i]; a.Risk {
-			if res := &e.Results[g.index(a.Member)]; !res.Success {
+			if res := &e.Results[g.near(i, a.Member)]; !res.Success {
 				res.RiskRoll = g.dice.RollFor("risk ", a.Member, rs.Risk.ChanceDie)
 			}
 		}
@@ -577,7 +578,7 @@ func (g *round) complete() {
 	all := g.toll(&e)
 	for i := range g.Pending.Acts { // C8, C9
 		a := &g.Pending.Acts[i]
-		at := g.index(a.Member)
+		at := g.near(i, a.Member)
 		res := &e.Results[at]
 		res.Gain = g.gain(all, a, &g.Members[at], res)
 		res.Exhaustion = min(rs.Exhaustion.Cap, res.Exhaustion+res.Gain)
@@ -789,7 +790,7 @@ func (e Completed) applyTo(r *fold) {
 	r.Exploration, r.Effects, r.Outcome = e.Exploration, refill(r, r.Effects, e.Effects), e.Outcome
 	for at := range e.Results {
 		res := &e.Results[at]
-		if i := r.index(res.Member); i >= 0 {
+		if i := r.near(at, res.Member); i >= 0 {
 			r.Members[i].Exhaustion = res.Exhaustion
 		}
 	}

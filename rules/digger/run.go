@@ -147,6 +147,14 @@ func (r *Run) index(id string) int {
 	return -1
 }
 
+// near is index for a member who is most likely the one at a place.
+func (r *Run) near(at int, id string) int {
+	if at < len(r.Members) && r.Members[at].ID == id {
+		return at
+	}
+	return r.index(id)
+}
+
 // Exhausted tells whether a member is out for the rest of the run (DIG-RES-14).
 func (r Run) Exhausted(m Member) bool { return r.out(&m) }
 

@@ -192,8 +192,9 @@ type outfit struct {
 // outfitTool is a tool with what it adds to its user's total and the rules of its traits, in the order of step A5.
 type outfitTool struct {
 	RunTool
-	bonus  int
-	traits []trait
+	ability field
+	bonus   int
+	traits  []trait
 }
 
 type trait struct {
@@ -204,7 +205,7 @@ type trait struct {
 }
 
 func (s *Simulator) outfit(t RunTool) outfitTool {
-	o := outfitTool{RunTool: t, bonus: s.rs.Bonus(t.Tool)}
+	o := outfitTool{RunTool: t, ability: fieldOf(t.Ability), bonus: s.rs.Bonus(t.Tool)}
 	for i := range t.traits() {
 		o.traits = append(o.traits, trait{s.tables.quality(t.trait(i)), t.trait(i), i < len(t.Qualities)})
 	}
@@ -413,8 +414,8 @@ func (p *Player) enter() {
 		}
 		tools, kit := m.Tools[:0], g.kits[i][:0]
 		for j, t := range p.lots[i].tools {
-			o := g.stock[t.shape][t.ability][j]
-			tools, kit = append(tools, o.RunTool), append(kit, o)
+			o := &g.stock[t.shape][t.ability][j]
+			tools, kit = append(tools, o.RunTool), append(kit, *o)
 		}
 		*m, g.kits[i] = Member{ID: g.ids[i], Form: BaseForm, Abilities: p.lots[i].abilities, Tools: tools}, kit
 	}
@@ -433,10 +434,10 @@ func (p *Player) Play() (Simulated, error) {
 		if kind := g.Pending.Kind; kind != Climax && kind != Final {
 			out.Challenges++
 		}
-		for i := range g.Conditions {
-			out.Advanced = out.Advanced || g.rs.Conditions[g.Conditions[i].Name].Class == "advanced"
-		}
 		g.plan()
+		for i := range g.conditions {
+			out.Advanced = out.Advanced || g.conditions[i].advanced
+		}
 		for i := range g.Members {
 			m := &g.Members[i]
 			if g.out(m) {
@@ -534,8 +535,7 @@ func (p *planner) can(i int) bool { return !p.out(&p.Members[i]) }
 func (p *planner) short() bool { return p.chance(p.n, p.target*p.n-p.sum) < p.wanted }
 
 func (p *planner) usable(member, tool int) bool {
-	t := &p.Members[member].Tools[tool]
-	return t.UsesLeft > 0 && t.Ability == p.card.Ability
+	return p.kits[member][tool].ability == p.card.ability && p.Members[member].Tools[tool].UsesLeft > 0
 }
 
 // worth is what a tool adds to the party's sum in this round.
@@ -555,7 +555,7 @@ func (p *planner) worth(t *outfitTool) int {
 		after := Effect{Name: x.name, Phase: 1, Ability: p.card.Ability}
 		if at := slices.IndexFunc(p.Effects, func(e Effect) bool { return e.Name == x.name }); at >= 0 { // what the restart adds
 			w -= p.n * p.effectModifier(p.effects[at].gifts, p.Effects[at].Ability)
-			after = p.restarted(p.Effects[at])
+			after = p.restarted(p.Effects[at], x.rule)
 		}
 		w += p.n * p.effectModifier(p.effect(x.rule, &after), after.Ability)
 	}
@@ -616,7 +616,11 @@ func (p *planner) cleanse() {
 
 // protect is step 2.
 func (p *planner) protect() {
-	if !slices.ContainsFunc(p.Members, func(m Member) bool { return m.Exhaustion >= protectFrom && !p.out(&m) }) {
+	tired := false
+	for i := range p.Members {
+		tired = tired || p.Members[i].Exhaustion >= protectFrom && p.can(i)
+	}
+	if !tired {
 		return
 	}
 	p.takeFirst(func(t *trait) bool { return t.name == "stalwart" })

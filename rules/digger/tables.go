@@ -63,14 +63,16 @@ func (x *gifts) add(p Phase) {
 
 // rule is a condition, a quality or a drawback, looked up.
 type rule struct {
+	// told are the phases as the ruleset has them.
+	told   []Phase
 	phases []gifts
-	// permanent and clears are of conditions, requires is of effects.
-	permanent, clears bool
-	requires          string
+	// permanent and advanced are of conditions, requires is of effects.
+	permanent, clears, advanced bool
+	requires                    string
 }
 
 func ruleOf(phases []Phase) *rule {
-	r := &rule{phases: make([]gifts, len(phases))}
+	r := &rule{told: phases, phases: make([]gifts, len(phases))}
 	for i, p := range phases {
 		r.phases[i].add(p)
 	}
@@ -151,7 +153,7 @@ func (t *tables) condition(name string) *rule {
 	}
 	c, ok := t.rs.Conditions[name]
 	r := ruleOf(c.Phases)
-	r.permanent, r.clears = c.Permanent, c.ClearsEarlierConditions
+	r.permanent, r.clears, r.advanced = c.Permanent, c.ClearsEarlierConditions, c.Class == "advanced"
 	if ok {
 		t.conditions[name] = r
 	}
@@ -193,6 +195,17 @@ func (t *tables) card(id string, hint int) int {
 type force struct {
 	*rule
 	*gifts
+	name string
+}
+
+// among returns the rule of that name among those in force before; most of what is in force was so a moment ago.
+func among(before []force, name string) *rule {
+	for i := range before {
+		if before[i].name == name {
+			return before[i].rule
+		}
+	}
+	return nil
 }
 
 // look brings what is looked up of the state up to date.
@@ -210,16 +223,25 @@ func (g *round) look() *tables {
 			g.card = &t.cards[g.at]
 		}
 	}
-	g.owed, g.conditions, g.effects = g.owed[:0], g.conditions[:0], g.effects[:0]
+	before := g.conditions
+	g.owed, g.conditions, g.before = g.owed[:0], g.before[:0], before
 	for i := range g.Conditions {
 		c := &g.Conditions[i]
-		r := t.condition(c.Name)
-		g.conditions = append(g.conditions, force{r, g.gives(r, c.Phase, c.Owed)})
+		r := among(before, c.Name)
+		if r == nil {
+			r = t.condition(c.Name)
+		}
+		g.conditions = append(g.conditions, force{r, g.gives(r, c.Phase, c.Owed), c.Name})
 	}
+	before = g.effects
+	g.effects, g.ended = g.ended[:0], before
 	for i := range g.Effects {
 		e := &g.Effects[i]
-		r := t.quality(e.Name)
-		g.effects = append(g.effects, force{r, g.effect(r, e)})
+		r := among(before, e.Name)
+		if r == nil {
+			r = t.quality(e.Name)
+		}
+		g.effects = append(g.effects, force{r, g.effect(r, e), e.Name})
 	}
 	return t
 }

@@ -15,7 +15,6 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/protoadapt"
-	"google.golang.org/protobuf/types/known/durationpb"
 )
 
 // Reasons of what the edge itself refuses.
@@ -83,11 +82,7 @@ func explained(st *status.Status) *status.Status {
 	case codes.InvalidArgument:
 		return problem(st.Code(), reasonMalformedRequest, "", st.Message())
 	case codes.Unavailable:
-		st = problem(st.Code(), reasonUnreachable, "", "the service cannot be reached")
-		if with, err := st.WithDetails(&errdetails.RetryInfo{RetryDelay: durationpb.New(time.Second)}); err == nil {
-			return with
-		}
-		return st
+		return retryable(problem(st.Code(), reasonUnreachable, "", "the service cannot be reached"), time.Second)
 	case codes.Internal, codes.Unknown:
 		return problem(codes.Internal, code.Code_INTERNAL.String(), "", "internal error")
 	default:
@@ -151,7 +146,7 @@ type failure struct {
 // google.rpc.Status. grpc-gateway would wrap it as the last chunk of the stream.
 func plainErrors(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !isWatch(r) && !strings.HasSuffix(r.URL.Path, ":simulate") { // the methods that answer with a stream
+		if !isStream(r) {
 			next.ServeHTTP(w, r)
 			return
 		}

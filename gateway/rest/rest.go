@@ -43,6 +43,8 @@ type Config struct {
 	AllowedOrigins []string
 	// KeepAlive is how often an idle event stream gets a comment, so that proxies keep it open; 0 means 15 s.
 	KeepAlive time.Duration
+	// Limits are what callers may ask for.
+	Limits Limits
 }
 
 const (
@@ -94,6 +96,7 @@ func New(ctx context.Context, cfg Config) (http.Handler, error) {
 	h = keepAlive(h, cfg.KeepAlive)
 	h = noQueryWithBody(h)
 	h = limitBody(h, cfg.MaxBody)
+	h = guard(h, cfg.Limits)
 	h = otelhttp.NewHandler(h, "rest", otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method }))
 	if len(cfg.AllowedOrigins) > 0 {
 		h = cors.New(cors.Options{
@@ -112,7 +115,15 @@ func nameSpan(ctx context.Context, r *http.Request) metadata.MD {
 	if pattern, ok := runtime.HTTPPathPattern(ctx); ok {
 		s := trace.SpanFromContext(ctx)
 		s.SetName(r.Method + " " + pattern)
-		s.SetAttributes(attribute.String("http.route", pattern))
+		route := attribute.String("http.route", pattern)
+		s.SetAttributes(route)
+		// The figures of a request go by its route as well, and by the method that answers it.
+		if labels, ok := otelhttp.LabelerFromContext(ctx); ok {
+			labels.Add(route)
+			if method, ok := runtime.RPCMethod(ctx); ok {
+				labels.Add(attribute.String("rpc.method", strings.TrimPrefix(method, "/")))
+			}
+		}
 	}
 	return nil
 }

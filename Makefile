@@ -1,7 +1,8 @@
 # Wayfarer's one entry point: CI runs `make test`, and nothing that is not here.
 #
-# Needed: Go, make, git, bash; gcc for `make test` (the race detector). Every other tool is a Go module, pinned in a module
-# of its own under tools/ that stays outside go.work, and built once into .tmp/tools. The embedded servers under
+# Needed: Go, make, git, bash; for `make test` gcc (the race detector) and Node 20 with npm (the TypeScript client). Every other
+# tool is a Go module, pinned in a module of its own under tools/ that stays outside go.work, and built once into .tmp/tools,
+# or an npm package of package-lock.json. The embedded servers under
 # deploy/local are modules of their own as well, since their dependencies do not agree with the house's.
 
 SHELL := bash
@@ -96,7 +97,7 @@ check-format:
 .PHONY: vet
 vet:
 	@for dir in $(MODULES); do go -C "$$dir" vet ./...; done
-	for dir in tools deploy/local/ferretdev deploy/local/temporaldev deploy/check; do $(OUTSIDE) go -C "$$dir" vet ./...; done
+	for dir in tools deploy/local/ferretdev deploy/local/temporaldev deploy/check clients/go-bot; do $(OUTSIDE) go -C "$$dir" vet ./...; done
 
 .PHONY: house
 house:
@@ -126,7 +127,7 @@ test-deploy:
 # TESTFLAGS adds to `go test`, PACKAGES restricts it.
 PACKAGES ?= ./... github.com/wayfarer-rpg/wayfarer/proto/...
 .PHONY: test-go
-test-go: $(TOOLS)/gotestsum bin/temporaldev ## the tests alone; PACKAGES=./rules/... restricts them
+test-go: $(TOOLS)/gotestsum bin/temporaldev node ## the tests alone; PACKAGES=./rules/... restricts them
 	@$(TOOLS)/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg -- -race $(TESTFLAGS) $(PACKAGES)
 
 # CHAOS_TIME, CHAOS_SEED, CHAOS_EXPEDITIONS, CHAOS_KILL_EVERY and STORE choose the run, see chaos/main.go.
@@ -157,10 +158,10 @@ clean: ## remove what was built; keeps .wayfarer/
 
 ##### The contract
 
-PROTO_TOOLS := $(TOOLS)/buf $(TOOLS)/plugins.stamp $(TOOLS)/openapi .proto-deps/.stamp
+PROTO_TOOLS := $(TOOLS)/buf $(TOOLS)/plugins.stamp $(TOOLS)/openapi .proto-deps/.stamp node_modules/.stamp
 
 .PHONY: generate
-generate: $(PROTO_TOOLS) ## generate Go and OpenAPI from the protos; PROTO=proto/wayfarer/dice restricts it
+generate: $(PROTO_TOOLS) ## generate Go, OpenAPI and TypeScript from the protos; PROTO=proto/wayfarer/dice restricts it
 	@tools/generate.sh write
 
 .PHONY: check-generate
@@ -194,6 +195,14 @@ $(TOOLS)/openapi: tools/go.mod tools/go.sum $(wildcard tools/openapi/*.go)
 	cd tools && $(OUTSIDE) go run ./protodeps ../.proto-deps.new
 	touch ../.proto-deps.new/.stamp
 	rm -rf ../.proto-deps && mv ../.proto-deps.new ../.proto-deps
+
+.PHONY: node
+node: node_modules/.stamp ## install the npm packages of the TypeScript client and of the tests in a browser
+
+node_modules/.stamp: package-lock.json package.json clients/ts/package.json tools/node/package.json
+	@command -v npm >/dev/null || { echo "npm is missing: the TypeScript client is made and tested with Node 20 or newer" >&2; exit 1; }
+	npm ci --silent
+	touch $@
 
 # Binaries under the name of their go.sum: a second working tree, or a way back in history, finds what was built before.
 CACHE := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/wayfarer/tools

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"log/slog"
 	"net"
+	"net/netip"
 	"net/url"
 	"strconv"
 	"strings"
@@ -56,6 +57,33 @@ func (s *Server) Check() error {
 		within("WAYFARER_MAX_RECEIVE_BYTES", s.MaxReceive, 1<<10, 64<<20),
 		within("WAYFARER_GRACE", s.Grace, 0, 10*time.Minute),
 		within("WAYFARER_DEADLINE", s.Deadline, time.Millisecond, 10*time.Minute),
+	)
+}
+
+// Limits are what callers may ask of a program. 0 says no limit; rates are calls a second, and bursts how many at once. The
+// defaults are beyond what one machine does, so that nobody meets them by accident.
+type Limits struct {
+	// PrincipalRate and PrincipalBurst are of one principal; of services that call for others there is none.
+	PrincipalRate  float64 `env:"WAYFARER_LIMIT_PRINCIPAL_RATE" envDefault:"10000"`
+	PrincipalBurst int     `env:"WAYFARER_LIMIT_PRINCIPAL_BURST" envDefault:"20000"`
+	// AddressRate and AddressBurst are of one address, whoever calls from there.
+	AddressRate  float64 `env:"WAYFARER_LIMIT_ADDRESS_RATE" envDefault:"20000"`
+	AddressBurst int     `env:"WAYFARER_LIMIT_ADDRESS_BURST" envDefault:"40000"`
+	// Streams is how many one principal may have open, at the edge one address.
+	Streams int `env:"WAYFARER_LIMIT_STREAMS" envDefault:"2000"`
+	// InFlight is how many calls may be under way at once, streams aside; what is beyond is turned away.
+	InFlight int `env:"WAYFARER_LIMIT_IN_FLIGHT" envDefault:"4000"`
+	// Proxies are nets whose X-Forwarded-For is believed, as in 10.0.0.0/8.
+	Proxies []netip.Prefix `env:"WAYFARER_TRUSTED_PROXIES"`
+}
+
+// Check implements [Checker].
+func (l *Limits) Check() error {
+	const most = 1_000_000_000
+	return errors.Join(
+		within("WAYFARER_LIMIT_PRINCIPAL_RATE", l.PrincipalRate, 0, most), within("WAYFARER_LIMIT_PRINCIPAL_BURST", l.PrincipalBurst, 0, most),
+		within("WAYFARER_LIMIT_ADDRESS_RATE", l.AddressRate, 0, most), within("WAYFARER_LIMIT_ADDRESS_BURST", l.AddressBurst, 0, most),
+		within("WAYFARER_LIMIT_STREAMS", l.Streams, 0, most), within("WAYFARER_LIMIT_IN_FLIGHT", l.InFlight, 0, most),
 	)
 }
 

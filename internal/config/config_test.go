@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net/netip"
 	"reflect"
 	"strings"
 	"testing"
@@ -21,6 +22,7 @@ type settings struct {
 	Store     config.Store
 	Telemetry config.Telemetry
 	TLS       config.TLS
+	Limits    config.Limits
 	Party     string `env:"PARTY_ADDR" envDefault:"127.0.0.1:1"`
 	unseen    int
 }
@@ -57,8 +59,11 @@ func TestDefaults(t *testing.T) {
 		},
 		Store:     config.Store{Kind: config.SQLite, DataDir: ".wayfarer"},
 		Telemetry: config.Telemetry{Ratio: 1},
-		Party:     "127.0.0.1:1",
-		unseen:    1,
+		Limits: config.Limits{
+			PrincipalRate: 10_000, PrincipalBurst: 20_000, AddressRate: 20_000, AddressBurst: 40_000, Streams: 2000, InFlight: 4000,
+		},
+		Party:  "127.0.0.1:1",
+		unseen: 1,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -73,7 +78,10 @@ func TestEveryVariableIsRead(t *testing.T) {
 		"WAYFARER_AUDIENCE": "table", "WAYFARER_TOKEN_LEEWAY": "0s",
 		"STORE": "mongodb", "MONGODB_URI": "mongodb://ada:swordfish@db/", "WAYFARER_DATA_DIR": "/data",
 		"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4317", "WAYFARER_TRACE_RATIO": "0.25", "PARTY_ADDR": "party:9090",
-		"WAYFARER_TLS_CERT": "c", "WAYFARER_TLS_KEY": "k", "WAYFARER_TLS_CLIENT_CA": "clients", "WAYFARER_TLS_CA": "servers",
+		"WAYFARER_LIMIT_PRINCIPAL_RATE": "0.5", "WAYFARER_LIMIT_PRINCIPAL_BURST": "1", "WAYFARER_LIMIT_ADDRESS_RATE": "0",
+		"WAYFARER_LIMIT_ADDRESS_BURST": "2", "WAYFARER_LIMIT_STREAMS": "3", "WAYFARER_LIMIT_IN_FLIGHT": "4",
+		"WAYFARER_TRUSTED_PROXIES": "10.0.0.0/8,fd00::/8",
+		"WAYFARER_TLS_CERT":        "c", "WAYFARER_TLS_KEY": "k", "WAYFARER_TLS_CLIENT_CA": "clients", "WAYFARER_TLS_CA": "servers",
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -89,9 +97,13 @@ func TestEveryVariableIsRead(t *testing.T) {
 		},
 		Store:     config.Store{Kind: config.MongoDB, MongoURI: "mongodb://ada:swordfish@db/", DataDir: "/data"},
 		Telemetry: config.Telemetry{Endpoint: "http://collector:4317", Ratio: 0.25},
-		TLS:       config.TLS{Cert: "c", Key: "k", ClientCA: "clients", CA: "servers"},
-		Party:     "party:9090",
-		unseen:    1,
+		Limits: config.Limits{
+			PrincipalRate: 0.5, PrincipalBurst: 1, AddressBurst: 2, Streams: 3, InFlight: 4,
+			Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
+		},
+		TLS:    config.TLS{Cert: "c", Key: "k", ClientCA: "clients", CA: "servers"},
+		Party:  "party:9090",
+		unseen: 1,
 	}
 	if !reflect.DeepEqual(got, want) {
 		t.Errorf("got  %+v\nwant %+v", got, want)
@@ -121,6 +133,9 @@ func TestBadValuesNameTheirVariable(t *testing.T) {
 		"a store that is none":             {"STORE", "paper"},
 		"a MongoDB that is somewhere else": {"MONGODB_URI", "postgres://ada:swordfish@db/"},
 		"a collector that is no URL":       {"OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317"},
+		"a rate that runs backwards":       {"WAYFARER_LIMIT_PRINCIPAL_RATE", "-1"},
+		"half a stream":                    {"WAYFARER_LIMIT_STREAMS", "0.5"},
+		"a proxy that is no net":           {"WAYFARER_TRUSTED_PROXIES", "10.0.0.1"},
 		"a ratio above one":                {"WAYFARER_TRACE_RATIO", "1.5"},
 		"a ratio that is no number":        {"WAYFARER_TRACE_RATIO", "NaN"},
 		"a key without its certificate":    {"WAYFARER_TLS_CERT", ""},

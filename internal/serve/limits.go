@@ -14,6 +14,7 @@ import (
 	"google.golang.org/grpc/peer"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/config"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/limit"
 )
@@ -33,6 +34,15 @@ type Limits struct {
 	Proxies []netip.Prefix
 	// Now is the clock; nil: time.Now.
 	Now func() time.Time
+}
+
+// LimitsOf returns limits as the environment sets them.
+func LimitsOf(c config.Limits) Limits {
+	return Limits{
+		Principal: limit.Rate{PerSecond: c.PrincipalRate, Burst: c.PrincipalBurst},
+		Address:   limit.Rate{PerSecond: c.AddressRate, Burst: c.AddressBurst},
+		Streams:   c.Streams, InFlight: c.InFlight, Proxies: c.Proxies,
+	}
 }
 
 // Reasons of RESOURCE_EXHAUSTED faults of limits, and of the refusal of an address that anybody but a service tells.

@@ -109,6 +109,41 @@ func TestServicesKnowEachOtherByCertificates(t *testing.T) {
 	}
 }
 
+func TestAProgramKnowsItsOwnServer(t *testing.T) {
+	t.Parallel()
+	serving := func(files serve.TLSConfig) (*serve.TLS, running) {
+		own, err := serve.NewTLS(serve.TLSConfig{Cert: files.Cert, Key: files.Key, Every: time.Nanosecond})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return own, start(t, func(c *serve.Config) { c.Creds = own.Server() }, dice{roll: func(context.Context, *dicev1.RollRequest) (*dicev1.RollResponse, error) {
+			return &dicev1.RollResponse{}, nil
+		}})
+	}
+	dir, authority := t.TempDir(), certtest.New(t)
+	own, server := serving(written(authority, dir))
+	_, other := serving(written(authority, t.TempDir())) // signed by the same
+	call := func(addr string) error {
+		conn, err := serve.Dial(addr, nil, own.Self())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer func() { _ = conn.Close() }()
+		_, err = dicev1.NewDiceServiceClient(conn).Roll(authorized(t.Context()), goodRoll())
+		return err
+	}
+	if err := call(server.addr); err != nil {
+		t.Errorf("its own: %v", err)
+	}
+	if err := call(other.addr); status.Code(err) != codes.Unavailable {
+		t.Errorf("another: %v", err)
+	}
+	written(authority, dir)
+	if err := call(server.addr); err != nil {
+		t.Errorf("its own after a renewal: %v", err)
+	}
+}
+
 func TestTLSFilesThatDoNotGoTogether(t *testing.T) {
 	t.Parallel()
 	files := written(certtest.New(t), t.TempDir())

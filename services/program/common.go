@@ -28,6 +28,7 @@ type Common struct {
 	Store     config.Store
 	Telemetry config.Telemetry
 	TLS       config.TLS
+	Limits    config.Limits
 	// Database is the name of the MongoDB database; empty: wayfarer_ and the program's name.
 	Database string `env:"WAYFARER_MONGODB_DATABASE"`
 }
@@ -120,6 +121,7 @@ func (p *Program) NewServer(ctx context.Context) (*serve.Server, error) {
 	return serve.NewServer(serve.Config{ //nolint:contextcheck // streams bring their own
 		Name: p.name, Verifier: verifier, Logger: p.Logger, MaxRecv: s.MaxReceive, Reflection: s.Reflection,
 		Grace: s.Grace, Deadline: s.Deadline, Creds: p.tls.Server(),
+		Limits: serve.LimitsOf(p.env.Limits),
 	})
 }
 

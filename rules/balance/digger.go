@@ -4,18 +4,10 @@ import (
 	"context"
 	"math"
 	"slices"
-	"sync"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/digger"
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
 )
-
-// MaxRuns is the largest number of runs of one plan.
-const MaxRuns = 10_000_000
-
-// chunk is how many runs are played between two looks at the clock: far more than a report of progress costs, far less
-// than anybody waits for an interrupted plan.
-const chunk = 256
 
 // Plan says what to play.
 type Plan struct {
@@ -29,13 +21,15 @@ type Plan struct {
 	Members int
 	// Runs, 1 to MaxRuns.
 	Runs int
-	// Seed of all dice.
+	// Seed of all dice: the dice of a run follow from it and the run's number alone.
 	Seed uint64
-	// Workers play side by side; 0 means one.
+	// Workers play side by side; 0 means one. They do not change the answer.
 	Workers int
 	// Progress, when not nil, is told how many runs are done, now and then, by one caller at a time.
 	Progress func(done int)
 }
+
+func (p Plan) sampling() sampling { return sampling{p.Runs, p.Seed, p.Workers, p.Progress} }
 
 // Report is how the runs of a plan came out. Shares and chances are from 0 to 1.
 type Report struct {
@@ -79,8 +73,8 @@ type CardReport struct {
 	Ended int `json:"ended"`
 }
 
-// sums are what a worker adds up: whole numbers, so that the order of adding does not matter.
-type sums struct {
+// diggerSums are those of runs by Digger cards.
+type diggerSums struct {
 	tally digger.Tally
 	curve []point
 	cards []card
@@ -91,7 +85,7 @@ type (
 	card  struct{ met, passed, ended int }
 )
 
-func (s *sums) add(r digger.Simulated) {
+func (s *diggerSums) add(r digger.Simulated) {
 	s.tally.Add(r)
 	for i, round := range r.Rounds {
 		if i == len(s.curve) {
@@ -113,7 +107,7 @@ func (s *sums) add(r digger.Simulated) {
 	}
 }
 
-func (s *sums) merge(o sums) {
+func (s *diggerSums) merge(o *diggerSums) {
 	s.tally.Merge(o.tally)
 	for i, p := range o.curve {
 		if i == len(s.curve) {
@@ -140,61 +134,25 @@ func Run(ctx context.Context, p Plan) (Report, error) {
 	if err != nil {
 		return Report{}, err
 	}
-	var (
-		mu    sync.Mutex
-		next  int
-		total = sums{cards: make([]card, len(p.Dungeon.Cards))}
-		done  int
-		first error
-	)
-	claim := func() (from, to int) {
-		mu.Lock()
-		defer mu.Unlock()
-		if first != nil || ctx.Err() != nil {
-			return 0, 0
-		}
-		from, to = next, min(next+chunk, p.Runs)
-		next = to
-		return from, to
-	}
-	var wg sync.WaitGroup
-	for range min(max(1, p.Workers), (p.Runs+chunk-1)/chunk) {
-		wg.Go(func() {
-			for from, to := claim(); from < to; from, to = claim() {
-				part := sums{cards: make([]card, len(p.Dungeon.Cards))}
-				var failed error
-				for run := from; run < to && failed == nil; run++ {
-					var r digger.Simulated
-					if r, failed = sim.Play(of(p.Seed, run).face); failed == nil {
-						part.add(r)
-					}
-				}
-				mu.Lock()
-				if failed != nil && first == nil {
-					first = failed
-				}
-				total.merge(part)
-				done += to - from
-				if p.Progress != nil {
-					p.Progress(done)
-				}
-				mu.Unlock()
+	total, err := sample(ctx, p.sampling(), func(c *chance) (*diggerSums, func() error) {
+		sum, player := &diggerSums{cards: make([]card, len(p.Dungeon.Cards))}, sim.Player(c.face)
+		return sum, func() error {
+			r, err := player.Play()
+			if err == nil {
+				sum.add(r)
 			}
-		})
-	}
-	wg.Wait()
-	if first == nil {
-		first = ctx.Err()
-	}
-	if first != nil {
-		return Report{}, first
+			return err
+		}
+	})
+	if err != nil {
+		return Report{}, err
 	}
 	return total.report(p.Dungeon, members), nil
 }
 
 func (p Plan) simulator() (*digger.Simulator, int, error) {
-	if p.Runs < 1 || p.Runs > MaxRuns {
-		return nil, 0, play.Refuse(digger.Invalid, "a plan has 1 to %d runs", MaxRuns).At("runs")
+	if err := p.sampling().check(); err != nil {
+		return nil, 0, err
 	}
 	if p.Policy == "" {
 		p.Policy = digger.Sensible
@@ -213,7 +171,7 @@ func (p Plan) simulator() (*digger.Simulator, int, error) {
 	return sim, p.Members, err
 }
 
-func (s sums) report(d *digger.Dungeon, members int) Report {
+func (s *diggerSums) report(d *digger.Dungeon, members int) Report {
 	t := s.tally
 	r := Report{
 		Tally: t, SuccessRate: share(t.Won, t.Runs), Interval: Wilson(t.Won, t.Runs), MeanChallenges: share(t.Challenges, t.Runs),
@@ -233,34 +191,34 @@ func (s sums) report(d *digger.Dungeon, members int) Report {
 	return r
 }
 
-func share(part, of int) float64 {
-	if of == 0 {
-		return 0
-	}
-	return float64(part) / float64(of)
-}
-
-// Wilson returns the 95 % interval of a rate seen as hits of n, by Wilson's score, which stays within 0 and 1.
-func Wilson(hits, n int) [2]float64 {
-	if n == 0 {
-		return [2]float64{0, 1}
-	}
-	const z = 1.959963984540054
-	p, m := float64(hits)/float64(n), float64(n)
-	middle := p + z*z/(2*m)
-	half := z * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
-	scale := 1 + z*z/m
-	return [2]float64{max(0, (middle-half)/scale), min(1, (middle+half)/scale)}
-}
-
 // Band is where the success rate of a dungeon type belongs (DIG-TYPE-01 to -03), from 0 to 1.
 type Band struct {
 	Low  float64 `json:"low"`
 	High float64 `json:"high"`
 }
 
-// Bands are those of the three types.
-var Bands = map[string]Band{"ruin": {0.57, 0.63}, "labyrinth": {0.37, 0.43}, "abyss": {0.11, 0.18}}
+// The band of a type reaches this far around its target. What is won rarely, below 20 %, is to be deadly in the first place
+// (DIG-TYPE-03): it may be won a little less yet.
+const (
+	reach    = 0.03
+	rareness = 0.2
+	rarely   = 0.04
+)
+
+// BandOf returns the band of a dungeon type: around the ruleset's type_profiles.*.target_success.
+func BandOf(rs *digger.Ruleset, kind string) (Band, bool) {
+	profile, ok := rs.TypeProfiles[kind]
+	if !ok {
+		return Band{}, false
+	}
+	target, below := profile.TargetSuccess, reach
+	if target < rareness {
+		below = rarely
+	}
+	// Rounded, so that a rate of exactly a bound is in the band.
+	round := func(x float64) float64 { return math.Round(min(1, max(0, x))*1e6) / 1e6 }
+	return Band{round(target - below), round(target + reach)}, true
+}
 
 // Holds tells whether a rate lies in the band.
 func (b Band) Holds(rate float64) bool { return rate >= b.Low && rate <= b.High }
@@ -268,11 +226,11 @@ func (b Band) Holds(rate float64) bool { return rate >= b.Low && rate <= b.High 
 // off is how far a rate lies outside the band, negative below it.
 func (b Band) off(rate float64) float64 { return rate - min(max(rate, b.Low), b.High) }
 
-// Change is one changed thing of a dungeon and what it does to the success rate.
+// Change is one changed thing and what it does to the success rate.
 type Change struct {
-	// Card is its id; empty for the dungeon's own additions to target numbers.
+	// Card is its id; empty for the dungeon's own additions to target numbers and for numbers of the ruleset.
 	Card string `json:"card,omitempty"`
-	// What names it: "level", "condition" or "tn_bonus.climax", "tn_bonus.final".
+	// What names it: "level", "condition", "tn_bonus.climax", "tn_bonus.final", or the path of a number in the ruleset.
 	What string `json:"what"`
 	// From and To are the old and the new value. A condition that is taken away has no To, an added one no From.
 	From string `json:"from,omitempty"`
@@ -282,23 +240,63 @@ type Change struct {
 	Difference  float64 `json:"difference"`
 }
 
-// Sensitivity plays the plan once more for every number of the dungeon one step up and one down: levels and additions to
-// target numbers. The same seed makes the dice of all variants alike, so that differences come out clearer than rates.
-// The first value is the rate without a change.
+// Sensitivity plays the plan once more for every number of the dungeon, and every number of the ruleset that its play goes
+// by, one step up and one down. The same seed makes the dice of all variants alike, so that differences come out clearer
+// than rates. The first value is the rate without a change.
 func Sensitivity(ctx context.Context, p Plan) (float64, []Change, error) {
 	base, err := Run(ctx, p)
 	if err != nil {
 		return 0, nil, err
 	}
-	changes, err := try(ctx, p, base.SuccessRate, levels(p.Dungeon))
+	changes, err := try(ctx, p, base.SuccessRate, sensitive(p))
 	return base.SuccessRate, changes, err
 }
+
+// SensitivityRuns is how many runs [Sensitivity] plays.
+func SensitivityRuns(p Plan) int { return p.Runs * (1 + len(sensitive(p))) }
+
+func sensitive(p Plan) []variant { return append(levels(p.Dungeon), numbers(p.Ruleset)...) }
+
+// SizeReport is how parties of one size fare.
+type SizeReport struct {
+	Members        int        `json:"members"`
+	SuccessRate    float64    `json:"success_rate"`
+	Interval       [2]float64 `json:"interval"`
+	MeanChallenges float64    `json:"mean_challenges"`
+	// Endings counts the runs by outcome.
+	Endings map[string]int `json:"endings"`
+}
+
+// PartySizes plays the plan with reference parties of every size that may enter, the smallest first. A party of one's own
+// has only one size: it is refused.
+func PartySizes(ctx context.Context, p Plan) ([]SizeReport, error) {
+	if p.Party != nil {
+		return nil, play.Refuse(digger.Invalid, "sizes are compared with reference parties").At("party")
+	}
+	progress, all := p.Progress, 0
+	var out []SizeReport
+	for p.Members = p.Ruleset.Party.MinToEnter; p.Members <= p.Ruleset.Party.Max; p.Members++ {
+		if progress != nil {
+			p.Progress = func(done int) { progress(all + done) }
+		}
+		r, err := Run(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		all += p.Runs
+		out = append(out, SizeReport{p.Members, r.SuccessRate, r.Interval, r.MeanChallenges, r.Endings})
+	}
+	return out, nil
+}
+
+// SizesRuns is how many runs [PartySizes] plays.
+func SizesRuns(p Plan) int { return p.Runs * (p.Ruleset.Party.Max - p.Ruleset.Party.MinToEnter + 1) }
 
 // Balance proposes changes, one after the other, that bring a dungeon into the band of its type, each the one that comes
 // nearest to the middle of the band; at most limit of them. It returns the changed dungeon, its report and the changes in order.
 // A dungeon in its band needs none. Candidates are levels of the cards that are no entry, and conditions.
 func Balance(ctx context.Context, p Plan, limit int) (*digger.Dungeon, Report, []Change, error) {
-	band, ok := Bands[p.Dungeon.Type]
+	band, ok := BandOf(p.Ruleset, p.Dungeon.Type)
 	if !ok {
 		return nil, Report{}, nil, play.Refuse(digger.Invalid, "there is no dungeon type %q", p.Dungeon.Type).At("dungeon.type")
 	}
@@ -333,10 +331,11 @@ func Balance(ctx context.Context, p Plan, limit int) (*digger.Dungeon, Report, [
 	return p.Dungeon, now, made, err
 }
 
-// variant is a dungeon that differs in one thing.
+// variant is a dungeon, or a ruleset, that differs in one thing; the other is nil.
 type variant struct {
 	Change
 	dungeon *digger.Dungeon
+	ruleset *digger.Ruleset
 	harder  bool
 }
 
@@ -344,7 +343,13 @@ func try(ctx context.Context, p Plan, base float64, variants []variant) ([]Chang
 	progress, all := p.Progress, 0
 	out := make([]Change, len(variants))
 	for i, v := range variants {
-		p.Dungeon = v.dungeon
+		p := p
+		if v.dungeon != nil {
+			p.Dungeon = v.dungeon
+		}
+		if v.ruleset != nil {
+			p.Ruleset = v.ruleset
+		}
 		if progress != nil {
 			p.Progress = func(done int) { progress(all + done) }
 		}

@@ -75,3 +75,39 @@ func conditions(rs *digger.Ruleset, d *digger.Dungeon) []variant {
 	}
 	return out
 }
+
+// numbers are the variants with one number of the ruleset a step up or down: those that play goes by whatever the dungeon
+// is. A step that the ruleset does not allow is left out.
+func numbers(rs *digger.Ruleset) []variant {
+	var out []variant
+	add := func(path string, value int, set func(rs *digger.Ruleset, value int)) {
+		for _, to := range []int{value - 1, value + 1} {
+			c := *rs
+			set(&c, to)
+			if c.Validate() == nil {
+				out = append(out, variant{Change: Change{What: path, From: strconv.Itoa(value), To: strconv.Itoa(to)}, ruleset: &c})
+			}
+		}
+	}
+	table := func(path string, of func(rs *digger.Ruleset) *map[string]int) {
+		for _, key := range slices.Sorted(maps.Keys(*of(rs))) {
+			add(path+"."+key, (*of(rs))[key], func(rs *digger.Ruleset, value int) {
+				changed := maps.Clone(*of(rs))
+				changed[key] = value
+				*of(rs) = changed
+			})
+		}
+	}
+	table("challenge.tn", func(rs *digger.Ruleset) *map[string]int { return &rs.Challenge.TN })
+	add("exploration.final_at", rs.Exploration.FinalAt, func(rs *digger.Ruleset, v int) { rs.Exploration.FinalAt = v })
+	table("exploration.success", func(rs *digger.Ruleset) *map[string]int { return &rs.Exploration.Success })
+	table("exploration.failure", func(rs *digger.Ruleset) *map[string]int { return &rs.Exploration.Failure })
+	add("exhaustion.out_at", rs.Exhaustion.OutAt, func(rs *digger.Ruleset, v int) { rs.Exhaustion.OutAt = v })
+	table("exhaustion.party_success", func(rs *digger.Ruleset) *map[string]int { return &rs.Exhaustion.PartySuccess })
+	table("exhaustion.party_failure", func(rs *digger.Ruleset) *map[string]int { return &rs.Exhaustion.PartyFailure })
+	table("exhaustion.individual_failure", func(rs *digger.Ruleset) *map[string]int { return &rs.Exhaustion.IndividualFailure })
+	add("risk.bonus", rs.Risk.Bonus, func(rs *digger.Ruleset, v int) { rs.Risk.Bonus = v })
+	add("risk.chance_at_most", rs.Risk.ChanceAtMost, func(rs *digger.Ruleset, v int) { rs.Risk.ChanceAtMost = v })
+	add("risk.extra_exhaustion", rs.Risk.ExtraExhaustion, func(rs *digger.Ruleset, v int) { rs.Risk.ExtraExhaustion = v })
+	return out
+}

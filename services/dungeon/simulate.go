@@ -75,7 +75,7 @@ func (s *Server) Simulate(req *dungeonv1.SimulateRequest, out grpc.ServerStreami
 	if err != nil {
 		return adapter.Fault(err)
 	}
-	return out.Send(&dungeonv1.SimulateResponse{News: &dungeonv1.SimulateResponse_Report{Report: reportOf(d, report)}})
+	return out.Send(&dungeonv1.SimulateResponse{News: &dungeonv1.SimulateResponse_Report{Report: reportOf(rules, d, report)}})
 }
 
 // simulated finds the dungeon of a request.
@@ -114,8 +114,8 @@ func partyFrom(party []*dungeonv1.SimulatedMember) []digger.Entrant {
 	return out
 }
 
-func reportOf(d *digger.Dungeon, r balance.Report) *dungeonv1.SimulationReport {
-	band := balance.Bands[d.Type]
+func reportOf(rules *digger.Ruleset, d *digger.Dungeon, r balance.Report) *dungeonv1.SimulationReport {
+	band, _ := balance.BandOf(rules, d.Type)
 	out := &dungeonv1.SimulationReport{
 		Runs: i32(r.Runs), SuccessRate: r.SuccessRate, SuccessLow: r.Interval[0], SuccessHigh: r.Interval[1],
 		Band:    &dungeonv1.Band{Low: band.Low, High: band.High, Holds: band.Holds(r.SuccessRate)},

@@ -204,7 +204,7 @@ func balanceCommand() *cobra.Command {
 					return err
 				}
 			}
-			band := balance.Bands[better.Type]
+			band, _ := balance.BandOf(p.Ruleset, better.Type)
 			if l.json {
 				return json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
 					Dungeon string           `json:"dungeon"`
@@ -253,7 +253,7 @@ func bar(share float64) string {
 
 func picture(w io.Writer, plan balance.Plan, r balance.Report) {
 	d := plan.Dungeon
-	band := balance.Bands[d.Type]
+	band, _ := balance.BandOf(plan.Ruleset, d.Type)
 	verdict := "in"
 	if !band.Holds(r.SuccessRate) {
 		verdict = "outside"

@@ -74,24 +74,33 @@ func (f Fold[S]) extend(at At[S], recs ...Record) (At[S], error) {
 		at.State = f.Clone(at.State)
 	}
 	for _, r := range recs {
-		if r.Seq != at.Seq+1 {
-			return at, errUnreadable(at.Stream, at.Seq+1, fmt.Errorf("found record %d in its place", r.Seq))
+		var err error
+		if at, err = f.add(at, r); err != nil {
+			return at, err
 		}
-		if r.Kind != f.Kind {
-			return at, errUnreadable(at.Stream, r.Seq, fmt.Errorf("is of kind %q, not %q", r.Kind, f.Kind))
-		}
-		for i, ev := range r.Events {
-			next, err := f.Apply(at.State, ev)
-			if err != nil {
-				return at, errUnreadable(at.Stream, r.Seq, fmt.Errorf("event %d, written by fold version %d, read by %d: %w", i, r.Fold, f.Version, err))
-			}
-			at.State = next
-		}
-		if r.Seq == 1 {
-			at.Campaign, at.Parent, at.Created = r.Campaign, r.Parent, r.Time
-		}
-		at.Seq, at.Updated, at.last = r.Seq, r.Time, r.RequestID
 	}
+	return at, nil
+}
+
+// add folds the next record. It may change what at refers to.
+func (f Fold[S]) add(at At[S], r Record) (At[S], error) {
+	if r.Seq != at.Seq+1 {
+		return at, errUnreadable(at.Stream, at.Seq+1, fmt.Errorf("found record %d in its place", r.Seq))
+	}
+	if r.Kind != f.Kind {
+		return at, errUnreadable(at.Stream, r.Seq, fmt.Errorf("is of kind %q, not %q", r.Kind, f.Kind))
+	}
+	for i, ev := range r.Events {
+		next, err := f.Apply(at.State, ev)
+		if err != nil {
+			return at, errUnreadable(at.Stream, r.Seq, fmt.Errorf("event %d, written by fold version %d, read by %d: %w", i, r.Fold, f.Version, err))
+		}
+		at.State = next
+	}
+	if r.Seq == 1 {
+		at.Campaign, at.Parent, at.Created = r.Campaign, r.Parent, r.Time
+	}
+	at.Seq, at.Updated, at.last = r.Seq, r.Time, r.RequestID
 	return at, nil
 }
 

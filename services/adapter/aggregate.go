@@ -21,6 +21,7 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/internal/dicestream"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
+	"github.com/wayfarer-rpg/wayfarer/internal/journal/archive"
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
 )
 
@@ -67,17 +68,33 @@ type Aggregate[S any, E proto.Message] struct {
 
 // NewAggregate returns an aggregate on a store. Keys may be nil for one that rolls no dice.
 func NewAggregate[S any, E proto.Message](store journal.Store, keys Keys, spec Spec[S, E], opts ...journal.Option) *Aggregate[S, E] {
-	fold := journal.Fold[S]{
-		Kind: spec.Kind, Version: spec.Version, Unlisted: spec.Unlisted, Ended: spec.Ended,
-		Apply: func(s S, raw json.RawMessage) (S, error) {
-			e := spec.New()
+	return &Aggregate[S, E]{spec: spec, journal: journal.New(store, spec.fold(), opts...), keys: keys}
+}
+
+func (s Spec[S, E]) fold() journal.Fold[S] {
+	return journal.Fold[S]{
+		Kind: s.Kind, Version: s.Version, Unlisted: s.Unlisted, Ended: s.Ended,
+		Apply: func(state S, raw json.RawMessage) (S, error) {
+			e := s.New()
 			if err := protojson.Unmarshal(raw, e); err != nil {
-				return s, err
+				return state, err
 			}
-			return spec.Apply(s, e)
+			return s.Apply(state, e)
 		},
 	}
-	return &Aggregate[S, E]{spec: spec, journal: journal.New(store, fold, opts...), keys: keys}
+}
+
+// Walk says what tools have to know that walk whole journals. Owes tells that a state has something to be seen through by
+// [Aggregate.Sweep]; nil: never.
+func (s Spec[S, E]) Walk(owes func(S) bool) archive.Kind {
+	k := archive.Kind{Name: s.Kind, Refold: s.fold().Refold}
+	if s.Stream != nil {
+		k.DiceStream = func(state any) string { return s.Stream(state.(S)) } //nolint:forcetypeassert // of its own Refold
+	}
+	if owes != nil {
+		k.Owes = func(state any) bool { return owes(state.(S)) } //nolint:forcetypeassert // of its own Refold
+	}
+	return k
 }
 
 // Journal returns the journal beneath, for what this package does not offer.

@@ -66,22 +66,10 @@ func New(cfg Config) (*Server, error) {
 		opts = append([]journal.Option{journal.WithClock(cfg.Clock)}, opts...)
 	}
 	s := &Server{
-		campaigns: adapter.NewAggregate(cfg.Store, nil, adapter.Spec[campaign, *partyv1.CampaignEvent]{
-			Kind: "campaign", Version: 1, Apply: campaign.apply,
-			New: func() *partyv1.CampaignEvent { return new(partyv1.CampaignEvent) },
-		}, opts...),
-		characters: adapter.NewAggregate(cfg.Store, nil, adapter.Spec[character, *partyv1.CharacterEvent]{
-			Kind: "character", Version: 1, Apply: character.apply,
-			New: func() *partyv1.CharacterEvent { return new(partyv1.CharacterEvent) },
-		}, opts...),
-		companies: adapter.NewAggregate(cfg.Store, nil, adapter.Spec[company, *partyv1.CompanyEvent]{
-			Kind: "company", Version: 1, Apply: company.apply,
-			New: func() *partyv1.CompanyEvent { return new(partyv1.CompanyEvent) },
-		}, opts...),
-		intents: adapter.NewAggregate(cfg.Store, nil, adapter.Spec[intent, *partyv1.IntentEvent]{
-			Kind: "intent", Version: 1, Apply: intent.apply, Ended: func(intent) bool { return true },
-			New: func() *partyv1.IntentEvent { return new(partyv1.IntentEvent) },
-		}, opts...),
+		campaigns:  adapter.NewAggregate(cfg.Store, nil, campaignSpec, opts...),
+		characters: adapter.NewAggregate(cfg.Store, nil, characterSpec, opts...),
+		companies:  adapter.NewAggregate(cfg.Store, nil, companySpec, opts...),
+		intents:    adapter.NewAggregate(cfg.Store, nil, intentSpec, opts...),
 	}
 	s.access = adapter.NewAccess(s)
 	if cfg.Dice == nil {

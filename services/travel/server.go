@@ -75,24 +75,11 @@ func New(cfg Config) (*Server, error) {
 	}
 	opts = append(opts, cfg.Journal...)
 	return &Server{
-		cfg:    cfg,
-		access: adapter.NewAccess(cfg.Members),
-		regions: adapter.NewAggregate(cfg.Store, nil, adapter.Spec[region, *travelv1.RegionEvent]{
-			Kind: "region", Version: 1, Apply: region.apply,
-			New: func() *travelv1.RegionEvent { return new(travelv1.RegionEvent) },
-		}, opts...),
-		journeys: adapter.NewAggregate(cfg.Store, adapter.RemoteKeys{Client: cfg.Dice}, adapter.Spec[journey, *travelv1.JourneyEvent]{
-			Kind: "journey", Version: 1, Apply: journey.apply,
-			New:      func() *travelv1.JourneyEvent { return new(travelv1.JourneyEvent) },
-			Stream:   func(j journey) string { return j.Stream },
-			Unlisted: func(j journey) bool { return j.Phase == phaseUndoing || j.Phase == phaseUndone },
-			Ended:    journey.over,
-		}, opts...),
-		boards: adapter.NewAggregate(cfg.Store, adapter.RemoteKeys{Client: cfg.Dice}, adapter.Spec[board, *travelv1.MissionBoardEvent]{
-			Kind: "missionBoard", Version: 1, Apply: board.apply,
-			New:    func() *travelv1.MissionBoardEvent { return new(travelv1.MissionBoardEvent) },
-			Stream: func(b board) string { return b.Stream },
-		}, opts...),
+		cfg:      cfg,
+		access:   adapter.NewAccess(cfg.Members),
+		regions:  adapter.NewAggregate(cfg.Store, nil, regionSpec, opts...),
+		journeys: adapter.NewAggregate(cfg.Store, adapter.RemoteKeys{Client: cfg.Dice}, journeySpec, opts...),
+		boards:   adapter.NewAggregate(cfg.Store, adapter.RemoteKeys{Client: cfg.Dice}, boardSpec, opts...),
 	}, nil
 }
 

@@ -28,6 +28,7 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/gateway/web"
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
 	"github.com/wayfarer-rpg/wayfarer/internal/auth/devissuer"
+	"github.com/wayfarer-rpg/wayfarer/internal/dirlock"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/mongo"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/sqlite"
@@ -149,7 +150,7 @@ func (s *Suite) start(ctx, running context.Context) error {
 		return err
 	}
 	// First, and so given back last: two processes on one directory would overwrite each other's keys and share Temporal.
-	unlock, err := lock(ctx, s.cfg.Data)
+	unlock, err := dirlock.Lock(ctx, s.cfg.Data)
 	if err != nil {
 		return err
 	}

@@ -75,6 +75,7 @@ func Run(t *testing.T, o Options, fresh func(t testing.TB) Place) {
 		{"a slow watcher delays nobody and misses nothing", testSlowWatcher},
 		{"what is owed is found until it is settled", testSweep},
 		{"an entry whose record is still to come is kept", testSweepEarly},
+		{"many records are added as one by one, and all heads dropped", testBulk},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

@@ -155,6 +155,18 @@ func (s *Store) PutHead(ctx context.Context, h journal.Head) error {
 	return nil
 }
 
+// DropHeads implements [journal.HeadDropper].
+func (s *Store) DropHeads(ctx context.Context) (int, error) {
+	if err := ctx.Err(); err != nil {
+		return 0, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.heads)
+	clear(s.heads)
+	return n, nil
+}
+
 // Owe implements [journal.Store].
 func (s *Store) Owe(ctx context.Context, o journal.Obligation) error {
 	if err := ctx.Err(); err != nil {

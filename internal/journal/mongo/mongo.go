@@ -261,6 +261,21 @@ func (s *Store) Insert(ctx context.Context, r journal.Record) (err error) {
 	return journal.ErrRequestTaken
 }
 
+// InsertMany implements [journal.Bulk].
+func (s *Store) InsertMany(ctx context.Context, recs []journal.Record) (err error) {
+	ctx, end := s.begin(ctx, &err)
+	defer end()
+	docs := make([]recordDoc, len(recs))
+	for i, r := range recs {
+		docs[i] = toDoc(r)
+	}
+	_, err = s.records.InsertMany(ctx, docs)
+	if mongo.IsDuplicateKeyError(err) {
+		return journal.ErrTaken
+	}
+	return err
+}
+
 // Read implements [journal.Store]. The next record is looked up by its key first: mostly it is not there, and a stand-in
 // server that cannot search a range by index answers that much sooner.
 func (s *Store) Read(ctx context.Context, stream string, after, limit int) (_ []journal.Record, err error) {
@@ -344,6 +359,17 @@ func (s *Store) PutHead(ctx context.Context, h journal.Head) (err error) {
 		return nil // another writer's head was faster
 	}
 	return err
+}
+
+// DropHeads implements [journal.HeadDropper].
+func (s *Store) DropHeads(ctx context.Context) (_ int, err error) {
+	ctx, end := s.begin(ctx, &err)
+	defer end()
+	res, err := s.heads.DeleteMany(ctx, bson.D{})
+	if err != nil {
+		return 0, err
+	}
+	return int(res.DeletedCount), nil
 }
 
 // Owe implements [journal.Store].

@@ -82,6 +82,12 @@ CREATE INDEX IF NOT EXISTS owing_stream ON owing (stream, seq);
 
 const columns = `stream, seq, campaign, kind, parent, request_id, request_hash, actor, override_reason, time, fold, events, dice, note, owing`
 
+const (
+	readRecords = `SELECT ` + columns + ` FROM records WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?`
+	readOwing   = `SELECT kind, stream, seq FROM owing WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`
+	readHead    = `SELECT seq, request_id, state, sum FROM heads WHERE stream = ? AND fold = ?`
+)
+
 // Store is a [journal.Store] in an SQLite file. Use [Open].
 type Store struct {
 	// The file takes one writer at a time. A single connection makes our own writers queue here, in order, and not
@@ -142,12 +148,12 @@ func open(ctx context.Context, path string) (_ *Store, err error) {
 	}{
 		{&s.insert, s.writer, `INSERT INTO records (` + columns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`},
 		{&s.taken, s.writer, `SELECT EXISTS (SELECT 1 FROM records WHERE stream = ? AND seq = ?)`},
-		{&s.read, s.reader, `SELECT ` + columns + ` FROM records WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?`},
+		{&s.read, s.reader, readRecords},
 		{&s.byRequest, s.reader, `SELECT ` + columns + ` FROM records WHERE stream = ? AND request_id = ?`},
-		{&s.head, s.reader, `SELECT seq, request_id, state, sum FROM heads WHERE stream = ? AND fold = ?`},
+		{&s.head, s.reader, readHead},
 		{&s.putHead, s.writer, `INSERT OR REPLACE INTO heads (stream, fold, seq, request_id, state, sum) VALUES (?,?,?,?,?,?)`},
 		{&s.owe, s.writer, `INSERT INTO owing (id, kind, stream, seq) VALUES (?,?,?,?) ON CONFLICT DO NOTHING`},
-		{&s.owing, s.reader, `SELECT kind, stream, seq FROM owing WHERE kind = ? AND id > ? ORDER BY id LIMIT ?`},
+		{&s.owing, s.reader, readOwing},
 		{&s.settle, s.writer, `DELETE FROM owing WHERE stream = ? AND seq <= ?`},
 	} {
 		if *p.to, err = p.db.PrepareContext(ctx, p.sql); err != nil {
@@ -239,20 +245,11 @@ func isAway(err error) bool {
 func (s *Store) Insert(ctx context.Context, r journal.Record) (err error) {
 	ctx, end := begin(ctx, &err)
 	defer end()
-	events := make([]string, len(r.Events))
-	for i, e := range r.Events {
-		events[i] = string(e)
-	}
-	ev, err := json.Marshal(events)
+	args, err := row(r)
 	if err != nil {
 		return err
 	}
-	dice, err := json.Marshal(r.Dice)
-	if err != nil {
-		return err
-	}
-	res, err := s.insert.ExecContext(ctx, r.Stream, r.Seq, r.Campaign, r.Kind, r.Parent, r.RequestID, r.RequestHash,
-		r.Actor, r.OverrideReason, r.Time.UnixMilli(), r.Fold, string(ev), string(dice), r.Note, r.Owing)
+	res, err := s.insert.ExecContext(ctx, args...)
 	if err != nil {
 		return err
 	}
@@ -267,6 +264,54 @@ func (s *Store) Insert(ctx context.Context, r journal.Record) (err error) {
 		return journal.ErrTaken
 	}
 	return journal.ErrRequestTaken
+}
+
+// row is a record as the columns have it.
+func row(r journal.Record) ([]any, error) {
+	events := make([]string, len(r.Events))
+	for i, e := range r.Events {
+		events[i] = string(e)
+	}
+	ev, err := json.Marshal(events)
+	if err != nil {
+		return nil, err
+	}
+	dice, err := json.Marshal(r.Dice)
+	if err != nil {
+		return nil, err
+	}
+	return []any{
+		r.Stream, r.Seq, r.Campaign, r.Kind, r.Parent, r.RequestID, r.RequestHash,
+		r.Actor, r.OverrideReason, r.Time.UnixMilli(), r.Fold, string(ev), string(dice), r.Note, r.Owing,
+	}, nil
+}
+
+// InsertMany implements [journal.Bulk]: all records or none.
+func (s *Store) InsertMany(ctx context.Context, recs []journal.Record) (err error) {
+	ctx, end := begin(ctx, &err)
+	defer end()
+	tx, err := s.writer.BeginTx(ctx, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = tx.Rollback() }() // after Commit it does nothing
+	insert := tx.StmtContext(ctx, s.insert)
+	for _, r := range recs {
+		args, err := row(r)
+		if err != nil {
+			return err
+		}
+		res, err := insert.ExecContext(ctx, args...)
+		if err != nil {
+			return err
+		}
+		if n, err := res.RowsAffected(); err != nil {
+			return err
+		} else if n == 0 {
+			return journal.ErrTaken
+		}
+	}
+	return tx.Commit()
 }
 
 // Read implements [journal.Store].
@@ -350,9 +395,13 @@ func records(rows *sql.Rows, err error) ([]journal.Record, error) {
 func (s *Store) Head(ctx context.Context, stream string, fold int) (_ journal.Head, err error) {
 	ctx, end := begin(ctx, &err)
 	defer end()
+	return head(s.head.QueryRowContext(ctx, stream, fold), stream, fold)
+}
+
+func head(row *sql.Row, stream string, fold int) (journal.Head, error) {
 	h := journal.Head{Stream: stream, Fold: fold}
 	var state []byte
-	err = s.head.QueryRowContext(ctx, stream, fold).Scan(&h.Seq, &h.RequestID, &state, &h.Sum)
+	err := row.Scan(&h.Seq, &h.RequestID, &state, &h.Sum)
 	if errors.Is(err, sql.ErrNoRows) {
 		err = journal.ErrNotFound
 	}
@@ -368,6 +417,18 @@ func (s *Store) PutHead(ctx context.Context, h journal.Head) (err error) {
 	return err
 }
 
+// DropHeads implements [journal.HeadDropper].
+func (s *Store) DropHeads(ctx context.Context) (_ int, err error) {
+	ctx, end := begin(ctx, &err)
+	defer end()
+	res, err := s.writer.ExecContext(ctx, `DELETE FROM heads`)
+	if err != nil {
+		return 0, err
+	}
+	n, err := res.RowsAffected()
+	return int(n), err
+}
+
 // Owe implements [journal.Store].
 func (s *Store) Owe(ctx context.Context, o journal.Obligation) (err error) {
 	ctx, end := begin(ctx, &err)
@@ -380,11 +441,18 @@ func (s *Store) Owe(ctx context.Context, o journal.Obligation) (err error) {
 func (s *Store) Owing(ctx context.Context, kind string, after journal.Obligation, limit int) (_ []journal.Obligation, err error) {
 	ctx, end := begin(ctx, &err)
 	defer end()
-	id := ""
-	if after != (journal.Obligation{}) {
-		id = journal.RecordID(after.Stream, after.Seq)
+	return obligations(s.owing.QueryContext(ctx, kind, owingID(after), max(limit, 0)))
+}
+
+// owingID is the id of an entry; that of none sorts before all.
+func owingID(o journal.Obligation) string {
+	if o == (journal.Obligation{}) {
+		return ""
 	}
-	rows, err := s.owing.QueryContext(ctx, kind, id, max(limit, 0))
+	return journal.RecordID(o.Stream, o.Seq)
+}
+
+func obligations(rows *sql.Rows, err error) ([]journal.Obligation, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,6 @@
-package suite
+// Package dirlock keeps two programs from working on one data directory at the same time. It owns the lock file in it, which stays
+// there; the kernel lets go of the lock when its holder ends, however it ends.
+package dirlock
 
 import (
 	"context"
@@ -13,16 +15,17 @@ import (
 )
 
 const (
-	lockName = "wayfarer.lock"
-	// lockWait is how long the file may still be locked by a process that has just been killed.
-	lockWait  = time.Second
-	lockEvery = 20 * time.Millisecond
+	// Name is the file in the directory that is locked.
+	Name = "wayfarer.lock"
+	// wait is how long the file may still be locked by a process that has just been killed.
+	wait  = time.Second
+	every = 20 * time.Millisecond
 )
 
-// lock makes the directory this process's own until the returned function is called or the process ends, however it ends:
+// Lock makes the directory this process's own until the returned function is called or the process ends, however it ends:
 // the kernel lets go of the file then. A directory that another process serves from is refused, by that process's id.
-func lock(ctx context.Context, dir string) (unlock func() error, err error) {
-	f, err := os.OpenFile(filepath.Join(dir, lockName), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator's directory
+func Lock(ctx context.Context, dir string) (unlock func() error, err error) {
+	f, err := os.OpenFile(filepath.Join(dir, Name), os.O_CREATE|os.O_RDWR, 0o600) //nolint:gosec // the operator's directory
 	if err != nil {
 		return nil, err
 	}
@@ -31,7 +34,7 @@ func lock(ctx context.Context, dir string) (unlock func() error, err error) {
 			_ = f.Close()
 		}
 	}()
-	deadline := time.Now().Add(lockWait)
+	deadline := time.Now().Add(wait)
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 		if err == nil {
@@ -44,7 +47,7 @@ func lock(ctx context.Context, dir string) (unlock func() error, err error) {
 			return nil, fmt.Errorf("%s serves from %s already: stop it, or choose another directory by WAYFARER_DATA_DIR", holder(f), dir)
 		}
 		select {
-		case <-time.After(lockEvery):
+		case <-time.After(every):
 		case <-ctx.Done():
 			return nil, context.Cause(ctx)
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
+	"sync"
 	"time"
 
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
@@ -18,14 +19,20 @@ func Health(mux *http.ServeMux, backends []Backend) {
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), 3*time.Second)
 		defer cancel()
+		answers := make([]string, len(backends))
+		var wg sync.WaitGroup
+		for i, b := range backends { // at once, so that one that hangs hides no other
+			wg.Go(func() {
+				res, err := healthv1.NewHealthClient(b.Conn).Check(ctx, &healthv1.HealthCheckRequest{})
+				if answers[i] = res.GetStatus().String(); err != nil {
+					answers[i] = "UNREACHABLE"
+				}
+			})
+		}
+		wg.Wait()
 		code, states := http.StatusOK, map[string]string{}
-		for _, b := range backends {
-			res, err := healthv1.NewHealthClient(b.Conn).Check(ctx, &healthv1.HealthCheckRequest{})
-			states[b.Name] = res.GetStatus().String()
-			if err != nil {
-				states[b.Name] = "UNREACHABLE"
-			}
-			if err != nil || res.GetStatus() != healthv1.HealthCheckResponse_SERVING {
+		for i, b := range backends {
+			if states[b.Name] = answers[i]; answers[i] != healthv1.HealthCheckResponse_SERVING.String() {
 				code = http.StatusServiceUnavailable
 			}
 		}

@@ -51,6 +51,7 @@ type Program struct {
 // Open installs the telemetry, reads the certificates and opens the store. What is opened is closed by Close.
 func Open(ctx context.Context, name, version string, env Common) (_ *Program, err error) {
 	p := &Program{name: name, version: version, env: env, Logger: serve.NewLogger(os.Stderr, name, env.Server.LogLevel)}
+	slog.SetDefault(p.Logger) // what libraries say comes as JSON, too
 	if p.telemetry, err = serve.NewTelemetry(ctx, serve.TelemetryConfig{
 		Program: name, Version: version, Endpoint: env.Telemetry.Endpoint, Ratio: env.Telemetry.Ratio,
 	}); err != nil {

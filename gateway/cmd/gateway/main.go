@@ -37,12 +37,23 @@ var version = "dev"
 type settings struct {
 	// Issuer, Audience, JWKS and Leeway are whose tokens the console takes, as for the services; REST leaves that to them.
 	// Without an issuer there is no console.
-	Issuer         string        `env:"WAYFARER_ISSUER"`
-	Audience       string        `env:"WAYFARER_AUDIENCE" envDefault:"wayfarer"`
-	JWKS           string        `env:"WAYFARER_JWKS_URL"`
-	Leeway         time.Duration `env:"WAYFARER_TOKEN_LEEWAY" envDefault:"30s"`
-	Listen         string        `env:"WAYFARER_LISTEN" envDefault:":8080"`
-	GRPCListen     string        `env:"WAYFARER_GRPC_LISTEN" envDefault:":9096"`
+	Issuer     string        `env:"WAYFARER_ISSUER"`
+	Audience   string        `env:"WAYFARER_AUDIENCE" envDefault:"wayfarer"`
+	JWKS       string        `env:"WAYFARER_JWKS_URL"`
+	Leeway     time.Duration `env:"WAYFARER_TOKEN_LEEWAY" envDefault:"30s"`
+	Listen     string        `env:"WAYFARER_LISTEN" envDefault:":8080"`
+	GRPCListen string        `env:"WAYFARER_GRPC_LISTEN" envDefault:":9096"`
+	// MetricsListen is where metrics and probes are served beside, without TLS; empty: only the probes, on Listen.
+	MetricsListen string `env:"WAYFARER_METRICS_LISTEN"`
+	// TokenURL, ClientID and ClientSecret are the gateway's own identity, with which it tells the services the addresses of
+	// its clients; all or none.
+	TokenURL     string        `env:"WAYFARER_TOKEN_URL"`
+	ClientID     string        `env:"WAYFARER_CLIENT_ID"`
+	ClientSecret config.Secret `env:"WAYFARER_CLIENT_SECRET"`
+	// EdgeCert and EdgeKey are files of the certificate that clients see, of REST and of the console; both or none.
+	EdgeCert       string        `env:"WAYFARER_EDGE_TLS_CERT"`
+	EdgeKey        string        `env:"WAYFARER_EDGE_TLS_KEY"`
+	Deadline       time.Duration `env:"WAYFARER_DEADLINE" envDefault:"30s"`
 	Reflection     bool          `env:"WAYFARER_REFLECTION" envDefault:"false"`
 	Grace          time.Duration `env:"WAYFARER_GRACE" envDefault:"10s"`
 	LogLevel       slog.Level    `env:"WAYFARER_LOG_LEVEL" envDefault:"INFO"`
@@ -55,17 +66,37 @@ type settings struct {
 	ExpeditionAddr string        `env:"WAYFARER_EXPEDITION_ADDR" envDefault:"127.0.0.1:9095"`
 	Telemetry      config.Telemetry
 	TLS            config.TLS
+	Limits         config.Limits
 }
 
 // Check implements config.Checker.
 func (s *settings) Check() error {
+	var errs []error
 	if s.MaxBody < 1 {
-		return config.Bad("WAYFARER_MAX_BODY_BYTES", "is %d, below 1", s.MaxBody)
+		errs = append(errs, config.Bad("WAYFARER_MAX_BODY_BYTES", "is %d, below 1", s.MaxBody))
 	}
-	if s.Issuer == "" {
-		return nil
+	if s.Deadline < time.Millisecond || s.Deadline > 10*time.Minute {
+		errs = append(errs, config.Bad("WAYFARER_DEADLINE", "%s is not from 1ms to 10m", s.Deadline))
 	}
-	return (&config.Auth{JWKS: s.JWKS, Leeway: s.Leeway}).Check()
+	if (s.EdgeCert == "") != (s.EdgeKey == "") {
+		errs = append(errs, config.Bad("WAYFARER_EDGE_TLS_CERT", "and WAYFARER_EDGE_TLS_KEY go together"))
+	}
+	if s.identified() {
+		errs = append(errs, (&config.Identity{TokenURL: s.TokenURL}).Check())
+		for name, value := range map[string]string{"WAYFARER_CLIENT_ID": s.ClientID, "WAYFARER_CLIENT_SECRET": string(s.ClientSecret)} {
+			if value == "" {
+				errs = append(errs, config.Bad(name, "is needed: the gateway has an identity or none"))
+			}
+		}
+	}
+	if s.Issuer != "" {
+		errs = append(errs, (&config.Auth{JWKS: s.JWKS, Leeway: s.Leeway}).Check())
+	}
+	return errors.Join(errs...)
+}
+
+func (s *settings) identified() bool {
+	return s.TokenURL != "" || s.ClientID != "" || s.ClientSecret != ""
 }
 
 func main() {
@@ -88,6 +119,7 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 		return err
 	}
 	log := serve.NewLogger(os.Stderr, "gateway", s.LogLevel)
+	slog.SetDefault(log) // what libraries say comes as JSON, too
 	telemetry, err := serve.NewTelemetry(ctx, serve.TelemetryConfig{
 		Program: "gateway", Version: version, Endpoint: s.Telemetry.Endpoint, Ratio: s.Telemetry.Ratio,
 	})
@@ -104,6 +136,11 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 	if err != nil {
 		return err
 	}
+	shown, err := serve.NewTLS(serve.TLSConfig{Cert: s.EdgeCert, Key: s.EdgeKey, Logger: log})
+	if err != nil {
+		return err
+	}
+	own := s.own(ctx, log)
 	backends := []rest.Backend{
 		{Name: "dice", Register: []rest.Registration{dicev1.RegisterDiceServiceHandler}},
 		{Name: "party", Register: []rest.Registration{
@@ -115,7 +152,7 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 		{Name: "expedition", Register: []rest.Registration{expeditionv1.RegisterExpeditionServiceHandler}},
 	}
 	for i, addr := range []string{s.DiceAddr, s.PartyAddr, s.DungeonAddr, s.TravelAddr, s.ExpeditionAddr} {
-		conn, err := serve.Dial(addr, nil, certs.Client())
+		conn, err := serve.DialEdge(addr, own, certs.Client())
 		if err != nil {
 			return err
 		}
@@ -126,14 +163,17 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 	if s.Issuer == "" {
 		log.WarnContext(ctx, "no console is served: WAYFARER_ISSUER is not set")
 	} else {
-		own, serveOwn, err := s.console(ctx, log, backends)
+		with, serveConsole, err := s.console(ctx, log, backends, own, shown)
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, own.Conn.Close()) }()
-		backends, served = append(backends, own), serveOwn
+		defer func() { err = errors.Join(err, with.Conn.Close()) }()
+		backends, served = append(backends, with), serveConsole
 	}
-	api, err := rest.New(ctx, rest.Config{Backends: backends, MaxBody: s.MaxBody, AllowedOrigins: s.Origins})
+	limits := serve.LimitsOf(s.Limits)
+	api, err := rest.New(ctx, rest.Config{Backends: backends, MaxBody: s.MaxBody, AllowedOrigins: s.Origins, Limits: rest.Limits{
+		Address: limits.Address, Streams: limits.Streams, InFlight: limits.InFlight, Deadline: s.Deadline, Proxies: limits.Proxies,
+	}})
 	if err != nil {
 		return err
 	}
@@ -145,21 +185,52 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 	if err != nil {
 		return fmt.Errorf("WAYFARER_LISTEN: %w", err)
 	}
+	all := []func(context.Context) error{
+		served, func(ctx context.Context) error { return serve.HTTPS(ctx, lis, mux, s.Grace, shown) },
+	}
+	if s.MetricsListen != "" {
+		beside, err := net.Listen("tcp", s.MetricsListen)
+		if err != nil {
+			return errors.Join(fmt.Errorf("WAYFARER_METRICS_LISTEN: %w", err), lis.Close())
+		}
+		probes := http.NewServeMux()
+		probes.Handle("GET /metrics", telemetry.Metrics())
+		rest.Health(probes, backends)
+		all = append(all, func(ctx context.Context) error { return serve.HTTP(ctx, beside, probes, time.Second) })
+	}
 	log.InfoContext(ctx, "serving", "address", lis.Addr().String(), "version", version)
+	return together(ctx, all)
+}
+
+// together runs all until ctx ends or one of them does: none goes on without the others.
+func together(ctx context.Context, all []func(context.Context) error) error {
 	running, stop := context.WithCancel(ctx)
 	defer stop()
-	done := make(chan error, 1)
-	go func() {
-		defer stop() // neither goes on without the other
-		done <- served(running)
-	}()
-	err = serve.HTTP(running, lis, mux, s.Grace)
-	stop()
-	return errors.Join(err, <-done)
+	errs := make(chan error, len(all))
+	for _, run := range all {
+		go func() {
+			defer stop()
+			errs <- run(running)
+		}()
+	}
+	var err error
+	for range all {
+		err = errors.Join(err, <-errs)
+	}
+	return err
+}
+
+// own is the gateway's identity, nil without one.
+func (s *settings) own(ctx context.Context, log *slog.Logger) *auth.TokenSource {
+	if !s.identified() {
+		log.WarnContext(ctx, "WAYFARER_CLIENT_ID is not set: to the services all clients have the address of this gateway")
+		return nil
+	}
+	return &auth.TokenSource{URL: s.TokenURL, ClientID: s.ClientID, ClientSecret: string(s.ClientSecret), Audience: s.Audience, Logger: log}
 }
 
 // console makes the gateway's own gRPC server and how REST reaches it.
-func (s *settings) console(ctx context.Context, log *slog.Logger, backends []rest.Backend) (own rest.Backend, run func(context.Context) error, err error) {
+func (s *settings) console(ctx context.Context, log *slog.Logger, backends []rest.Backend, tokens *auth.TokenSource, shown *serve.TLS) (own rest.Backend, run func(context.Context) error, err error) {
 	own = rest.Backend{Name: "console", Register: []rest.Registration{consolev1.RegisterConsoleServiceHandler}}
 	conns := map[string]*grpc.ClientConn{}
 	for _, b := range backends {
@@ -178,7 +249,8 @@ func (s *settings) console(ctx context.Context, log *slog.Logger, backends []res
 		return own, nil, err
 	}
 	server, err := serve.NewServer(serve.Config{ //nolint:contextcheck // streams bring their own
-		Name: "console", Verifier: verifier, Logger: log, Reflection: s.Reflection, Grace: s.Grace,
+		Name: "console", Verifier: verifier, Logger: log, Reflection: s.Reflection, Grace: s.Grace, Deadline: s.Deadline,
+		Limits: serve.LimitsOf(s.Limits), Creds: shown.Server(),
 	})
 	if err != nil {
 		return own, nil, err
@@ -193,7 +265,7 @@ func (s *settings) console(ctx context.Context, log *slog.Logger, backends []res
 		host = "127.0.0.1"
 	}
 	if err == nil {
-		own.Conn, err = serve.Dial(net.JoinHostPort(host, port), nil, nil)
+		own.Conn, err = serve.DialEdge(net.JoinHostPort(host, port), tokens, shown.Self())
 	}
 	if err != nil {
 		return own, nil, errors.Join(err, lis.Close())

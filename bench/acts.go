@@ -35,7 +35,7 @@ func acts(ctx context.Context, dir, store string, open opener, groups int) (rows
 	r, err := row{name: actName(store), than: "insert of the record"}.compare(seats, groups*seats, func() (base, measured time.Duration, err error) {
 		if len(waiting) == 0 {
 			group++
-			if run, waiting, err = h.enter(user, fmt.Sprintf("g%d", group)); err != nil {
+			if run, waiting, err = h.enter(user, fmt.Sprintf("g%d", group), 2); err != nil {
 				return 0, 0, err
 			}
 		}
@@ -60,8 +60,8 @@ func acts(ctx context.Context, dir, store string, open opener, groups int) (rows
 	return []row{r}, err
 }
 
-// enter makes a campaign with a full party in a dungeon, and returns its run with those who have to act.
-func (h *house) enter(user context.Context, id string) (run string, waiting []string, err error) {
+// enter makes a campaign with a full party in a dungeon of so many normal cards, and returns its run with those who have to act.
+func (h *house) enter(user context.Context, id string, cards int) (run string, waiting []string, err error) {
 	parent := "campaigns/" + id
 	campaigns, characters := partyv1.NewCampaignServiceClient(h.conns[parties]), partyv1.NewCharacterServiceClient(h.conns[parties])
 	if _, err := campaigns.CreateCampaign(user, &partyv1.CreateCampaignRequest{CampaignId: id, Title: "Bench", Chapter: 3, RequestId: h.id()}); err != nil {
@@ -89,7 +89,11 @@ func (h *house) enter(user context.Context, id string) (run string, waiting []st
 		}
 	}
 	deck := &dungeonv1.DungeonDefinition{Id: "cellar", Number: 1, Name: "The Cellar", Type: "ruin", Summary: "Barrels behind barrels.", TnBonus: &dungeonv1.TnBonus{Final: 1}}
-	for _, c := range [][2]string{{"stairs", "entry"}, {"rats", "normal"}, {"flood", "normal"}, {"vintner", "final"}} {
+	list := [][2]string{{"stairs", "entry"}, {"vintner", "final"}}
+	for i := range cards {
+		list = append(list, [2]string{fmt.Sprintf("rats-%d", i+1), "normal"})
+	}
+	for _, c := range list {
 		deck.Cards = append(deck.Cards, &dungeonv1.Card{
 			Id: c[0], Kind: c[1], Ability: "brute", Level: 1, Conditions: []string{"treasure"}, Title: c[0], Text: "Something is in the way.",
 		})

@@ -1,19 +1,24 @@
 // Command bench measures what the house costs beside what it is built on, and prints the figures as one table.
 //
-// Every row compares two things in one process on one machine, measured in turn, so that whatever disturbs the machine
+// Most rows compare two things in one process on one machine, measured in turn, so that whatever disturbs the machine
 // disturbs both; the ratio of their medians says more than either. Nothing is mocked: calls pass all interceptors, with
 // tokens of the development issuer, and other services answer over gRPC.
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 
@@ -22,9 +27,6 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/mongo"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/sqlite"
 )
-
-// patience is how long everything may take.
-const patience = 3 * time.Minute
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -36,27 +38,50 @@ func main() {
 	}
 }
 
-// config says what there is to measure with.
+// config says what there is to measure, and with what.
 type config struct {
 	temporal, mongo string // programs
 	mongoURI        string // instead of the program
-	progress        io.Writer
+	wanted          map[string]bool
+	// idle is how many expeditions are open at once.
+	idle     int
+	progress io.Writer
 }
 
+// usual are the sections of a run that asks for none.
+const usual = "calls,history,throughput,idle,dice,odds,simulation"
+
 func run(ctx context.Context, args []string, out, progress io.Writer) (err error) {
-	c := config{progress: progress, mongoURI: os.Getenv("MONGODB_URI")}
+	c := config{progress: progress, mongoURI: os.Getenv("MONGODB_URI"), wanted: map[string]bool{}}
+	idle, err := strconv.Atoi(cmp.Or(os.Getenv("IDLE"), "200"))
+	if err != nil {
+		return fmt.Errorf("IDLE: %w", err)
+	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(progress)
-	flags.StringVar(&c.temporal, "temporal", "bin/temporaldev", "`program` that serves Temporal; empty leaves the row out")
+	flags.StringVar(&c.temporal, "temporal", "bin/temporaldev", "`program` that serves Temporal; empty leaves its rows out")
 	flags.StringVar(&c.mongo, "mongo", "bin/ferretdev", "`program` that stands in for MongoDB where MONGODB_URI names none; empty leaves the row out")
+	sections := flags.String("sections", cmp.Or(os.Getenv("BENCH"), usual), "comma-separated `names` of what is measured; BENCH")
+	flags.IntVar(&c.idle, "idle", idle, "how many expeditions are open at once; IDLE")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
 	if flags.NArg() > 0 {
 		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, patience, fmt.Errorf("not done within %s", patience))
-	defer cancel()
+	known := map[string]bool{}
+	for _, s := range c.sections() {
+		known[s.name] = true
+	}
+	for name := range strings.SplitSeq(*sections, ",") {
+		if !known[name] {
+			return fmt.Errorf("there is no section %q but %s", name, strings.Join(slices.Sorted(maps.Keys(known)), ", "))
+		}
+		c.wanted[name] = true
+	}
+	if c.idle < 1 {
+		return fmt.Errorf("%d idle expeditions are too few", c.idle)
+	}
 	dir, err := os.MkdirTemp("", "wayfarer-bench-")
 	if err != nil {
 		return err
@@ -64,12 +89,9 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	rows, err := c.measure(ctx, dir)
 	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = errors.Join(cause, err)
-		}
-		return err
+		err = errors.Join(context.Cause(ctx), err)
 	}
-	return table(out, rows)
+	return errors.Join(err, table(out, rows)) // what was measured before a failure is worth its time
 }
 
 // opener opens the store of a service.
@@ -102,46 +124,55 @@ func (d dropped) Close() error {
 	return errors.Join(d.Drop(ctx), d.Store.Close())
 }
 
-// measure makes all rows, in the order in which they are printed.
+// A section is a part of the table, chosen by its name.
+type section struct {
+	name, what string
+	rows       func(ctx context.Context, dir string) ([]row, error)
+}
+
+// sections are all there are, in the order in which they are printed. Those of a load are measured when they are asked for.
+func (c config) sections() []section {
+	return []section{
+		{"calls", "Roll, memory", func(ctx context.Context, dir string) ([]row, error) { return rolls(ctx, dir, "memory", inMemory) }},
+		{"calls", "Roll, SQLite", func(ctx context.Context, dir string) ([]row, error) { return rolls(ctx, dir, "SQLite", inFiles(dir)) }},
+		{"calls", "Act, SQLite", func(ctx context.Context, dir string) ([]row, error) {
+			return acts(ctx, dir, "SQLite", inFiles(dir), 15)
+		}},
+		{"calls", "Act, MongoDB", c.actsOnMongo},
+		{"calls", "Execute, SQLite", c.expeditions},
+		{"history", "loads, SQLite", func(ctx context.Context, dir string) ([]row, error) { return loads(ctx, "SQLite", inFiles(dir)) }},
+		{"history", "loads, memory", func(ctx context.Context, _ string) ([]row, error) { return loads(ctx, "memory", inMemory) }},
+		{"history", "Act after many records", longRuns},
+		{"history", "Execute after many records", c.longExpeditions},
+		{"throughput", "Execute from many sides", c.throughput},
+		{"idle", "idle expeditions", c.idling},
+		{"dice", "notations", notations},
+		{"odds", "odds", func(context.Context, string) ([]row, error) { return chances() }},
+		{"simulation", "simulations", func(ctx context.Context, _ string) ([]row, error) { return simulationRows(ctx) }},
+	}
+}
+
+// measure makes the rows of the sections that are wanted.
 func (c config) measure(ctx context.Context, dir string) ([]row, error) {
 	var rows []row
-	add := func(what string, measure func() ([]row, error)) error {
+	for i, s := range c.sections() {
+		if !c.wanted[s.name] {
+			continue
+		}
 		begin := time.Now()
-		fmt.Fprintf(c.progress, "measuring %s\n", what)
-		more, err := measure()
+		fmt.Fprintf(c.progress, "measuring %s\n", s.what)
+		own := filepath.Join(dir, strconv.Itoa(i))
+		if err := os.Mkdir(own, 0o700); err != nil {
+			return rows, err
+		}
+		more, err := s.rows(ctx, own)
 		if err != nil {
-			return fmt.Errorf("%s: %w", what, err)
+			return rows, fmt.Errorf("%s: %w", s.what, err)
 		}
 		fmt.Fprintf(c.progress, "  %s\n", time.Since(begin).Round(10*time.Millisecond))
 		rows = append(rows, more...)
-		return nil
 	}
-	err := firstError(
-		func() error {
-			return add("Roll, memory", func() ([]row, error) { return rolls(ctx, filepath.Join(dir, "a"), "memory", inMemory) })
-		},
-		func() error {
-			own := filepath.Join(dir, "b")
-			return add("Roll, SQLite", func() ([]row, error) { return rolls(ctx, own, "SQLite", inFiles(own)) })
-		},
-		func() error {
-			own := filepath.Join(dir, "c")
-			return add("Act, SQLite", func() ([]row, error) { return acts(ctx, own, "SQLite", inFiles(own), 15) })
-		},
-		func() error {
-			return add("Act, MongoDB", func() ([]row, error) { return c.actsOnMongo(ctx, filepath.Join(dir, "d")) })
-		},
-		func() error {
-			return add("Execute, SQLite", func() ([]row, error) { return c.expeditions(ctx, filepath.Join(dir, "e")) })
-		},
-		func() error {
-			return add("loads, SQLite", func() ([]row, error) { return loads(ctx, "SQLite", inFiles(dir)) })
-		},
-		func() error {
-			return add("loads, memory", func() ([]row, error) { return loads(ctx, "memory", inMemory) })
-		},
-	)
-	return rows, err
+	return rows, nil
 }
 
 // firstError calls one after the other until one fails.
@@ -159,7 +190,7 @@ func (c config) actsOnMongo(ctx context.Context, dir string) (rows []row, err er
 	if uri == "" {
 		name = "MongoDB stand-in"
 		if c.mongo == "" {
-			return []row{{name: actName(name), missing: "no server"}}, nil
+			return []row{{name: actName(name), missing: noServer}}, nil
 		}
 		server, line, err := start(ctx, c.mongo, "-with-stdin")
 		if err != nil {

@@ -3,18 +3,95 @@ package main
 import (
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"text/tabwriter"
 	"time"
 )
 
-// row is one comparison.
+// unit says what a figure counts, and how it is written.
+type unit int
+
+const (
+	duration  unit = iota // nanoseconds
+	perSecond             // how many in a second
+	size                  // bytes
+	number                // anything
+)
+
+func (u unit) write(v float64) string {
+	switch u {
+	case perSecond:
+		return digits(v) + "/s"
+	case size:
+		switch {
+		case math.Abs(v) >= 1<<20:
+			return digits(v/(1<<20)) + " MiB"
+		case math.Abs(v) >= 1<<10:
+			return digits(v/(1<<10)) + " KiB"
+		}
+		return digits(v) + " B"
+	case number:
+		return digits(v)
+	case duration:
+	}
+	return short(time.Duration(v))
+}
+
+// digits is a number with about three digits.
+func digits(v float64) string {
+	switch {
+	case math.Abs(v) >= 100 || v == math.Trunc(v):
+		return fmt.Sprintf("%.0f", v)
+	case math.Abs(v) >= 10:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return fmt.Sprintf("%.2f", v)
+}
+
+// goal is what a figure should come to.
+type goal struct {
+	// ratio says that the ratio is meant, else what was measured.
+	ratio bool
+	// least says that it is a lower bound, else an upper one.
+	least bool
+	bound float64
+}
+
+func ratioAtMost(v float64) goal  { return goal{ratio: true, bound: v} }
+func ratioAtLeast(v float64) goal { return goal{ratio: true, least: true, bound: v} }
+func within(d time.Duration) goal { return goal{bound: float64(d)} }
+
+// judge tells the goal and whether it is met.
+func (g goal) judge(r row) string {
+	if g.bound == 0 {
+		return ""
+	}
+	value, text := r.measured, r.unit.write(g.bound)
+	if g.ratio {
+		value, text = r.measured/r.baseline, digits(g.bound)
+	}
+	sign, met := "≤", value <= g.bound
+	if g.least {
+		sign, met = "≥", value >= g.bound
+	}
+	if met {
+		return sign + " " + text + ": met"
+	}
+	return sign + " " + text + ": missed"
+}
+
+// row is one figure, most often beside another.
 type row struct {
 	name string
-	// than names what the figure is compared with.
+	// than names what the figure is compared with; empty for nothing.
 	than string
+	unit unit
 	// baseline and measured are medians.
-	baseline, measured time.Duration
+	baseline, measured float64
+	goal               goal
+	// remark is what else there is to say in some words.
+	remark string
 	// missing says why there are no figures.
 	missing string
 }
@@ -32,15 +109,15 @@ func (r row) compare(warm, n int, pair func() (baseline, measured time.Duration,
 			base, measured = append(base, b), append(measured, m)
 		}
 	}
-	r.baseline, r.measured = median(base), median(measured)
+	r.baseline, r.measured = float64(median(base)), float64(median(measured))
 	return r, nil
 }
 
-// median sorts the times. Of an even number it takes the mean of the two in the middle; there has to be one.
-func median(times []time.Duration) time.Duration {
-	slices.Sort(times)
-	n := len(times)
-	return (times[(n-1)/2] + times[n/2]) / 2
+// median sorts the values. Of an even number it takes the mean of the two in the middle; there has to be one.
+func median[T time.Duration | float64](values []T) T {
+	slices.Sort(values)
+	n := len(values)
+	return (values[(n-1)/2] + values[n/2]) / 2
 }
 
 // timed tells how long something takes.
@@ -62,24 +139,40 @@ func both(baseline, measured func() error) (b, m time.Duration, err error) {
 // table writes the table.
 func table(w io.Writer, rows []row) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(t, "name\tagainst\tbaseline\tmeasured\tratio")
+	fmt.Fprintln(t, "name\tagainst\tbaseline\tmeasured\tratio\tgoal\t")
 	for _, r := range rows {
-		if r.missing != "" {
-			fmt.Fprintf(t, "%s\t%s\tnot measured: %s\n", r.name, r.than, r.missing)
-			continue
+		switch {
+		case r.missing != "":
+			fmt.Fprintf(t, "%s\t%s\t-\tnot measured: %s\t\t\t\n", r.name, r.than, r.missing)
+		case r.than == "":
+			fmt.Fprintf(t, "%s\t-\t-\t%s\t-\t%s\t%s\n", r.name, r.unit.write(r.measured), r.goal.judge(r), r.remark)
+		default:
+			fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", r.name, r.than, r.unit.write(r.baseline), r.unit.write(r.measured),
+				ratio(r.measured/r.baseline), r.goal.judge(r), r.remark)
 		}
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%.2f\n", r.name, r.than, short(r.baseline), short(r.measured), float64(r.measured)/float64(r.baseline))
 	}
 	return t.Flush()
+}
+
+// ratio has two digits behind the point, or as many as it needs to be told from 0.
+func ratio(v float64) string {
+	if v > 0 && v < 0.1 {
+		return fmt.Sprintf("%.2g", v)
+	}
+	return fmt.Sprintf("%.2f", v)
 }
 
 // short is a time with about three digits.
 func short(d time.Duration) string {
 	switch {
+	case d < 10*time.Microsecond:
+		return d.String()
 	case d < time.Millisecond:
 		return d.Round(100 * time.Nanosecond).String()
 	case d < 100*time.Millisecond:
 		return d.Round(10 * time.Microsecond).String()
+	case d < 10*time.Second:
+		return d.Round(time.Millisecond).String()
 	}
-	return d.Round(time.Millisecond).String()
+	return d.Round(100 * time.Millisecond).String()
 }

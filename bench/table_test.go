@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"errors"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -58,16 +59,32 @@ func TestTable(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
 	err := table(&out, []row{
-		{name: "one", than: "two", baseline: 200 * time.Microsecond, measured: 1500 * time.Microsecond},
+		{name: "one", than: "two", baseline: 200e3, measured: 1500e3, goal: ratioAtMost(7)},
 		{name: "three", than: "four", missing: "no server"},
+		{name: "five", unit: perSecond, measured: 12345, goal: goal{least: true, bound: 300}, remark: "said"},
+		{name: "six", than: "one", unit: size, baseline: 1 << 20, measured: 1536, goal: ratioAtLeast(1)},
+		{name: "seven", measured: 99, goal: within(100)},
 	})
 	want := strings.Join([]string{
-		"name   against  baseline  measured  ratio",
-		"one    two      200µs     1.5ms     7.50",
-		"three  four     not measured: no server",
+		"name   against  baseline  measured                 ratio   goal",
+		"one    two      200µs     1.5ms                    7.50    ≤ 7: missed",
+		"three  four     -         not measured: no server",
+		"five   -        -         12345/s                  -       ≥ 300/s: met  said",
+		"six    one      1 MiB     1.50 KiB                 0.0015  ≥ 1: missed",
+		"seven  -        -         99ns                     -       ≤ 100ns: met",
 		"",
 	}, "\n")
-	if err != nil || out.String() != want {
-		t.Errorf("%v, got\n%swant\n%s", err, &out, want)
+	got := regexp.MustCompile(" +\n").ReplaceAllString(out.String(), "\n")
+	if err != nil || got != want {
+		t.Errorf("%v, got\n%swant\n%s", err, got, want)
+	}
+}
+
+func TestSectionsThatDoNotExistAreRefused(t *testing.T) {
+	t.Parallel()
+	var out, progress bytes.Buffer
+	err := run(t.Context(), []string{"-sections", "odds,weather"}, &out, &progress)
+	if err == nil || !strings.Contains(err.Error(), `"weather"`) || out.Len() != 0 {
+		t.Errorf("got %v and %q", err, &out)
 	}
 }

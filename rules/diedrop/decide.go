@@ -302,26 +302,39 @@ func (c Move) decide(t *turn) error {
 	if terrain == "" {
 		return play.Refuse(OffMap, "(%d,%d) is not on the map", c.To.Q, c.To.R).On("to")
 	}
-	road := edge(t.Map.Roads, from, c.To) || edge(t.Map.Roads, c.To, from)
-	river := (t.Boat || !t.Ruleset.flag("river.needs_boat")) && (edge(t.Map.Rivers, from, c.To) ||
-		t.Ruleset.text("river.upstream") == "as_downstream" && edge(t.Map.Rivers, c.To, from))
 	via := c.Via
 	switch {
-	case via == RouteRoad && !road, via == RouteRiver && !river:
+	case via == RouteRoad && !t.road(from, c.To), via == RouteRiver && !t.river(from, c.To):
 		return play.Refuse(BadRoute, "no %s leads from (%d,%d) to (%d,%d) for this company", via, from.Q, from.R, c.To.Q, c.To.R).On("via")
-	case via == RouteRoad, via == RouteRiver, via == RouteTerrain:
-	case road:
-		via = RouteRoad
-	case river:
-		via = RouteRiver
-	default:
-		via = RouteTerrain
+	case via != RouteRoad && via != RouteRiver && via != RouteTerrain:
+		via = t.way(from, c.To)
 	}
 	t.beginRound("move")
 	t.emit(Moved{To: c.To, Via: via, Terrain: terrain})
 	t.supplies(terrain, via != RouteTerrain, "move")
 	t.outdoorCheck()
 	return nil
+}
+
+// road tells whether a road leads from a hex to its neighbour, river whether this company can go by river.
+func (t *turn) road(from, to Hex) bool {
+	return edge(t.Map.Roads, from, to) || edge(t.Map.Roads, to, from)
+}
+
+func (t *turn) river(from, to Hex) bool {
+	return (t.Boat || !t.Ruleset.flag("river.needs_boat")) && (edge(t.Map.Rivers, from, to) ||
+		t.Ruleset.text("river.upstream") == "as_downstream" && edge(t.Map.Rivers, to, from))
+}
+
+// way is the way that a move takes when none is named.
+func (t *turn) way(from, to Hex) Route {
+	switch {
+	case t.road(from, to):
+		return RouteRoad
+	case t.river(from, to):
+		return RouteRiver
+	}
+	return RouteTerrain
 }
 
 // eased tells whether a road or river here eases a search or a forage attempt.

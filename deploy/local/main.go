@@ -45,6 +45,7 @@ type settings struct {
 	LogLevel   slog.Level    `env:"WAYFARER_LOG_LEVEL" envDefault:"WARN"`
 	MongoNames string        `env:"WAYFARER_MONGODB_PREFIX" envDefault:"wayfarer"`
 	Telemetry  config.Telemetry
+	Limits     config.Limits
 }
 
 // Check implements config.Checker.
@@ -98,7 +99,7 @@ func run(ctx context.Context, args []string, getenv func(string) string, out io.
 	}
 	addr := func(port int) string { return net.JoinHostPort(c.Host, strconv.Itoa(port)) }
 	cfg := suite.Config{
-		HTTP: addr(c.HTTPPort), Data: data, Grace: c.Grace, AllowedOrigins: c.Origins, MongoPrefix: c.MongoNames,
+		HTTP: addr(c.HTTPPort), Data: data, Grace: c.Grace, AllowedOrigins: c.Origins, MongoPrefix: c.MongoNames, Limits: c.Limits,
 		GRPC:   map[string]string{"dice": addr(c.DicePort), "party": addr(c.PartyPort), "dungeon": addr(c.DungeonPort), "travel": addr(c.TravelPort), "expedition": addr(c.ExpeditionPort), "console": addr(c.ConsolePort)},
 		Logger: slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: c.LogLevel})),
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/mongo"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/sqlite"
 	"github.com/wayfarer-rpg/wayfarer/internal/serve"
+	"github.com/wayfarer-rpg/wayfarer/services/adapter/access"
 )
 
 // Common is the environment of every program with a store. Programs embed it and add their own.
@@ -122,7 +123,7 @@ func (p *Program) NewServer(ctx context.Context) (*serve.Server, error) {
 	return serve.NewServer(serve.Config{ //nolint:contextcheck // streams bring their own
 		Name: p.name, Verifier: verifier, Logger: p.Logger, MaxRecv: s.MaxReceive, Reflection: s.Reflection,
 		Grace: s.Grace, Deadline: s.Deadline, Creds: p.tls.Server(),
-		Limits: serve.LimitsOf(p.env.Limits),
+		Limits: serve.LimitsOf(p.env.Limits), Allow: access.Check,
 	})
 }
 

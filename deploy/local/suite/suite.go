@@ -28,16 +28,19 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/gateway/web"
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
 	"github.com/wayfarer-rpg/wayfarer/internal/auth/devissuer"
+	"github.com/wayfarer-rpg/wayfarer/internal/config"
 	"github.com/wayfarer-rpg/wayfarer/internal/dirlock"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/mongo"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/sqlite"
 	"github.com/wayfarer-rpg/wayfarer/internal/serve"
 	"github.com/wayfarer-rpg/wayfarer/services/adapter"
+	"github.com/wayfarer-rpg/wayfarer/services/adapter/access"
 )
 
 const (
 	audience = "wayfarer"
+	edgeName = "gateway"
 	// Password is that of every demo user.
 	Password = "wayfarer" //nolint:gosec // known to everybody
 	// membershipTTL is how long a role may outlive its end in other services than party.
@@ -65,7 +68,9 @@ type Config struct {
 	Grace time.Duration
 	// AllowedOrigins are the origins that browsers may call from.
 	AllowedOrigins []string
-	Logger         *slog.Logger
+	// Limits are what callers may ask for; a zero says no limit.
+	Limits config.Limits
+	Logger *slog.Logger
 }
 
 // Suite is a running Wayfarer.
@@ -81,10 +86,12 @@ type Suite struct {
 	cfg      Config
 	services []service
 	issuer   *devissuer.Issuer
-	stop     context.CancelFunc
-	wg       sync.WaitGroup
-	mu       sync.Mutex
-	err      error
+	// own is the edge's identity.
+	own  *auth.TokenSource
+	stop context.CancelFunc
+	wg   sync.WaitGroup
+	mu   sync.Mutex
+	err  error
 	// closers are called last to first.
 	closers []func() error
 }
@@ -171,6 +178,10 @@ func (s *Suite) start(ctx, running context.Context) error {
 			return err
 		}
 	}
+	if secrets[edgeName], err = secret(); err != nil {
+		return err
+	}
+	s.own = &auth.TokenSource{URL: s.URL + "/dev/token", ClientID: edgeName, ClientSecret: secrets[edgeName]}
 	key, err := devissuer.LoadKey(filepath.Join(s.cfg.Data, "issuer.pem"))
 	if err != nil {
 		return fmt.Errorf("issuer: %w", err)
@@ -266,7 +277,8 @@ func (s *Suite) run(ctx, running context.Context, svc service, lis net.Listener,
 	}
 	s.onClose(inst.close)
 	server, err := serve.NewServer(serve.Config{ //nolint:contextcheck // streams bring their own
-		Name: svc.name, Verifier: v, Logger: log, Reflection: true, Grace: s.cfg.Grace, Ready: func(ctx context.Context) error { return errors.Join(ping(ctx), inst.ping(ctx)) },
+		Name: svc.name, Verifier: v, Logger: log, Reflection: true, Grace: s.cfg.Grace, Limits: serve.LimitsOf(s.cfg.Limits), Allow: access.Check,
+		Ready: func(ctx context.Context) error { return errors.Join(ping(ctx), inst.ping(ctx)) },
 	})
 	if err != nil {
 		return err
@@ -287,7 +299,7 @@ func (s *Suite) plain(name string) (*grpc.ClientConn, error) {
 	if s.GRPC[name] == "" {
 		return nil, nil //nolint:nilnil // not having a service is no error
 	}
-	conn, err := serve.Dial(s.GRPC[name], nil, nil)
+	conn, err := serve.DialEdge(s.GRPC[name], s.own, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -310,14 +322,17 @@ func (s *Suite) store(ctx context.Context, name string) (journal.Store, error) {
 func (s *Suite) edge(ctx context.Context) (http.Handler, error) {
 	var backends []rest.Backend
 	for _, svc := range s.services {
-		conn, err := serve.Dial(s.GRPC[svc.name], nil, nil)
+		conn, err := serve.DialEdge(s.GRPC[svc.name], s.own, nil)
 		if err != nil {
 			return nil, err
 		}
 		s.onClose(conn.Close)
 		backends = append(backends, rest.Backend{Name: svc.name, Conn: conn, Register: svc.bind})
 	}
-	api, err := rest.New(ctx, rest.Config{Backends: backends, AllowedOrigins: s.cfg.AllowedOrigins})
+	limits := serve.LimitsOf(s.cfg.Limits)
+	api, err := rest.New(ctx, rest.Config{Backends: backends, AllowedOrigins: s.cfg.AllowedOrigins, Limits: rest.Limits{
+		Address: limits.Address, Streams: limits.Streams, InFlight: limits.InFlight, Proxies: limits.Proxies,
+	}})
 	if err != nil {
 		return nil, err
 	}

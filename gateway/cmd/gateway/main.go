@@ -29,6 +29,7 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
 	"github.com/wayfarer-rpg/wayfarer/internal/config"
 	"github.com/wayfarer-rpg/wayfarer/internal/serve"
+	"github.com/wayfarer-rpg/wayfarer/services/adapter/access"
 )
 
 var version = "dev"
@@ -250,7 +251,7 @@ func (s *settings) console(ctx context.Context, log *slog.Logger, backends []res
 	}
 	server, err := serve.NewServer(serve.Config{ //nolint:contextcheck // streams bring their own
 		Name: "console", Verifier: verifier, Logger: log, Reflection: s.Reflection, Grace: s.Grace, Deadline: s.Deadline,
-		Limits: serve.LimitsOf(s.Limits), Creds: shown.Server(),
+		Limits: serve.LimitsOf(s.Limits), Allow: access.Check, Creds: shown.Server(),
 	})
 	if err != nil {
 		return own, nil, err

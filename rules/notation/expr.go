@@ -379,6 +379,9 @@ func (p *printer) mods(mods []Mod) {
 
 // sortMods brings modifiers into the order in which they work.
 func sortMods(mods []Mod) {
+	if len(mods) < 2 {
+		return
+	}
 	slices.SortStableFunc(mods, func(a, b Mod) int { return cmp.Compare(a.Kind, b.Kind) })
 }
 

@@ -72,6 +72,9 @@ func (p *parser) mod(blank bool) (Mod, bool, error) {
 		to, err := p.param()
 		return Mod{Kind: Success, Compare: &Compare{op, to}}, true, err
 	}
+	if r := p.peek(0); !letter(r) && r != '!' {
+		return Mod{}, false, nil // as behind most dice
+	}
 	for _, s := range modSpellings {
 		if !p.spells(s.text) || blank && s.text == "d" {
 			continue
@@ -98,7 +101,7 @@ func (p *parser) mod(blank bool) (Mod, bool, error) {
 			if p.paramAt() || s.number == 'm' {
 				m.N, err = p.param()
 			} else {
-				m.N = &Expr{Kind: Number, Value: Whole(1), column: start + 1}
+				m.N = p.put(Expr{Kind: Number, Value: Whole(1), column: start + 1})
 			}
 			if err != nil {
 				return m, true, err
@@ -106,7 +109,7 @@ func (p *parser) mod(blank bool) (Mod, bool, error) {
 		}
 		if m.Kind >= Explode && m.Kind <= PenetrateCompound {
 			if s.text == "ra" {
-				m.Limit = &Expr{Kind: Number, Value: Whole(1), column: start + 1}
+				m.Limit = p.put(Expr{Kind: Number, Value: Whole(1), column: start + 1})
 			} else if p.lower(0) == 'x' {
 				p.at++
 				m.Limit, err = p.param()

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
 )
@@ -124,6 +125,19 @@ type parser struct {
 	parts     int
 	depth     int
 	comments  []string
+	// room is where the next parts go: most notations need few, and one allocation is cheaper than one for each.
+	room []Expr
+}
+
+// put keeps a part without counting it.
+func (p *parser) put(e Expr) *Expr {
+	if len(p.room) == 0 {
+		p.room = make([]Expr, min(max(len(p.text)-p.at, 1), 8))
+	}
+	at := &p.room[0]
+	p.room = p.room[1:]
+	*at = e
+	return at
 }
 
 func (p *parser) whole() (*Expr, error) {
@@ -146,10 +160,12 @@ func (p *parser) peek(ahead int) rune {
 }
 
 func (p *parser) has(s string) bool {
-	for i, r := range s {
-		if p.peek(i) != r {
+	ahead := 0
+	for _, r := range s {
+		if p.peek(ahead) != r {
 			return false
 		}
+		ahead++
 	}
 	return true
 }
@@ -249,7 +265,7 @@ func (p *parser) node(e Expr) (*Expr, error) {
 	if p.parts++; p.parts > MaxParts {
 		return nil, play.Refuse(TooMuchWork, "a notation has at most %d parts", MaxParts)
 	}
-	return &e, nil
+	return p.put(e), nil
 }
 
 // deeper counts a level of nesting.
@@ -287,11 +303,16 @@ func (p *parser) compare() (*Expr, error) {
 
 // comparison reads a sign of comparison, but not "!=", which dice take for an explosion.
 func (p *parser) comparison() string {
+	switch p.peek(0) {
+	case '<', '=', '>', '≤', '≥', '≠':
+	default:
+		return ""
+	}
 	for _, s := range []struct{ text, op string }{
 		{"<>", "<>"}, {"<=", "<="}, {">=", ">="}, {"==", "="}, {"=", "="}, {"<", "<"}, {">", ">"}, {"≤", "<="}, {"≥", ">="}, {"≠", "<>"},
 	} {
-		if r := []rune(s.text); p.peek(0) == r[0] && (len(r) == 1 || p.peek(1) == r[1]) {
-			p.at += len(r)
+		if p.has(s.text) {
+			p.at += utf8.RuneCountInString(s.text)
 			return s.op
 		}
 	}
@@ -607,7 +628,6 @@ func (p *parser) pool() (*Expr, error) {
 
 // dice reads what follows the count.
 func (p *parser) dice(count *Expr, at int) (*Expr, error) {
-	e := Expr{Kind: Dice, Count: count, column: at + 1}
 	if count.Kind == Number {
 		switch {
 		case !count.Value.IsWhole() || count.Value.num < 1:
@@ -617,19 +637,19 @@ func (p *parser) dice(count *Expr, at int) (*Expr, error) {
 			return nil, play.Refuse(TooMuchWork, "column %d: a notation has at most %d dice", at+1, MaxDice)
 		}
 	}
+	e, err := p.node(Expr{Kind: Dice, Count: count, column: at + 1})
+	if err != nil {
+		return nil, err
+	}
 	if p.lower(0) == 'u' {
 		e.Sort = Usage
 		p.at++
 	}
 	p.at++ // the d
-	if err := p.sides(&e); err != nil {
+	if err := p.sides(e); err != nil {
 		return nil, err
 	}
-	out, err := p.node(e)
-	if err != nil {
-		return nil, err
-	}
-	return out, p.mods(out)
+	return e, p.mods(e)
 }
 
 func (p *parser) sides(e *Expr) error {
@@ -648,13 +668,13 @@ func (p *parser) sides(e *Expr) error {
 			p.at = at
 			return p.fail("4, 6, 8, 10, 12 or 20 sides of a usage die")
 		}
-		e.Sides = &Expr{Kind: Number, Value: Whole(int64(n)), column: at + 1}
+		e.Sides = p.put(Expr{Kind: Number, Value: Whole(int64(n)), column: at + 1})
 		return nil
 	case e.Sort == Usage:
 		return p.fail("4, 6, 8, 10, 12 or 20 sides of a usage die")
 	case r == '%':
 		p.at++
-		e.Sides = &Expr{Kind: Number, Value: Whole(100), column: at + 1}
+		e.Sides = p.put(Expr{Kind: Number, Value: Whole(100), column: at + 1})
 		return nil
 	case r == 'f':
 		p.at++

@@ -93,6 +93,31 @@ type roller struct {
 	rolled  int
 	// still refuses dice, to tell constants.
 	still bool
+	// room is where the next results go.
+	room []Result
+	// steps is where the first steps of dice go.
+	steps []Step
+}
+
+// result is a new one.
+func (r *roller) result(e *Expr) *Result {
+	if len(r.room) == 0 {
+		r.room = make([]Result, 1+min(len(e.Args), 16))
+	}
+	out := &r.room[0]
+	r.room = r.room[1:]
+	out.Expr = e
+	return out
+}
+
+// history is room for the first step of a die; most have no other.
+func (r *roller) history() []Step {
+	if len(r.steps) == 0 {
+		r.steps = make([]Step, 8)
+	}
+	out := r.steps[:0:1]
+	r.steps = r.steps[1:]
+	return out
 }
 
 // face rolls one die.
@@ -110,13 +135,16 @@ func (r *roller) face(sides int) (int, error) {
 var errNoDice = play.Refuse(play.BadDice, "no dice")
 
 func (r *roller) roll(e *Expr) (*Result, error) {
-	out := &Result{Expr: e}
+	out := r.result(e)
 	switch e.Kind {
 	case Number:
 		out.Value = e.Value
 		return out, nil
 	case Dice:
 		return out, r.diceOf(e, out)
+	}
+	if len(e.Args) > 0 {
+		out.Parts = make([]*Result, 0, len(e.Args))
 	}
 	for _, a := range e.Args {
 		part, err := r.roll(a)
@@ -135,9 +163,10 @@ func (r *roller) roll(e *Expr) (*Result, error) {
 
 // combine computes an operator or a function from its parts.
 func combine(e *Expr, parts []*Result) (Value, error) {
-	values := make([]Value, len(parts))
-	for i, p := range parts {
-		values[i] = p.Value
+	var few [2]Value
+	values := few[:0]
+	for _, p := range parts {
+		values = append(values, p.Value)
 	}
 	return e.Apply(values...)
 }
@@ -274,11 +303,12 @@ func (p *Plan) Value(face int) int {
 
 // Params lists the parameters of dice in the order in which Plan takes their values.
 func (e *Expr) Params() []*Expr {
-	var out []*Expr
-	for _, x := range []*Expr{e.Count, e.Sides} {
-		if x != nil {
-			out = append(out, x)
-		}
+	out := make([]*Expr, 0, 2+len(e.Mods))
+	if e.Count != nil {
+		out = append(out, e.Count)
+	}
+	if e.Sides != nil {
+		out = append(out, e.Sides)
 	}
 	for _, m := range e.Mods {
 		if m.Compare != nil {
@@ -318,6 +348,9 @@ func (e *Expr) Plan(values ...Value) (*Plan, error) {
 		if p.Sides, err = bounded(next(), e.Sides, "a number of sides", 1, MaxSides); err != nil {
 			return nil, err
 		}
+	}
+	if len(e.Mods) > 0 {
+		p.Mods = make([]PlannedMod, 0, len(e.Mods))
 	}
 	for _, m := range e.Mods {
 		q, err := p.mod(m, next)
@@ -395,7 +428,8 @@ func (p *Plan) ends() error {
 		return nil
 	}
 	stays, calm := false, false
-	for _, s := range p.spans() {
+	var few [8]span
+	for _, s := range p.spans(few[:0]) {
 		if v := p.Value(s.first); !calm && !p.Rerolls(v) {
 			stays = true
 			calm = x == nil || x.Limited || !x.Pattern.Matches(v)
@@ -479,10 +513,14 @@ func (r *roller) step(p *Plan, d *Die, kind StepKind, less int) (value int, err 
 // throw rolls all dice of a plan.
 func (r *roller) throw(p *Plan, out *Result) error {
 	x := p.Explosion()
-	out.Dice = make([]Die, 0, p.Count)
-	steps := make([]Step, p.Count) // for the first step of each die
-	for i := range p.Count {
-		d := Die{Sides: p.Sides, Steps: steps[i : i : i+1]}
+	spare := 0
+	if x != nil {
+		spare = p.Count/2 + 1 // more than most explosions take
+	}
+	out.Dice = make([]Die, 0, p.Count+spare)
+	r.steps = make([]Step, p.Count+spare)
+	for range p.Count {
+		d := Die{Sides: p.Sides, Steps: r.history()}
 		face, err := r.step(p, &d, First, 0)
 		if err != nil {
 			return err
@@ -499,7 +537,7 @@ func (r *roller) throw(p *Plan, out *Result) error {
 		for n := 0; n < x.Limit && x.Pattern.Matches(face); n++ {
 			to, kind := &out.Dice[len(out.Dice)-1], Added
 			if x.Kind == Explode || x.Kind == Penetrate {
-				out.Dice = append(out.Dice, Die{Sides: p.Sides, Exploded: true})
+				out.Dice = append(out.Dice, Die{Sides: p.Sides, Steps: r.history(), Exploded: true})
 				to, kind = &out.Dice[len(out.Dice)-1], First
 			}
 			if face, err = r.step(p, to, kind, less); err != nil {
@@ -538,7 +576,7 @@ func (r *roller) unique(p *Plan, m *PlannedMod, dice []Die) error {
 
 // fresh tells whether a die has a face left that would end the re-rolls of Unique.
 func (p *Plan) fresh(m *PlannedMod, seen map[int]bool) bool {
-	for _, s := range p.spans() {
+	for _, s := range p.spans(nil) {
 		if p.Rerolls(p.Value(s.first)) {
 			continue
 		}
@@ -561,7 +599,12 @@ func (p *Plan) settle(out *Result) {
 		out.Value = Whole(int64(sum))
 		return
 	}
-	values := make([]Value, len(out.Dice))
+	judged := false
+	for i := range p.Mods {
+		judged = judged || p.Mods[i].judges()
+	}
+	var few [32]Value
+	values := few[:0]
 	for i := range out.Dice {
 		d := &out.Dice[i]
 		for _, m := range p.Mods {
@@ -576,13 +619,22 @@ func (p *Plan) settle(out *Result) {
 				}
 			}
 		}
-		values[i] = Whole(int64(d.Value))
+		values = append(values, Whole(int64(d.Value)))
 	}
-	fates, counts := judge(p.Mods, values)
+	var (
+		fewFates [32]fate
+		fates    []fate
+		counts   bool
+	)
+	if judged {
+		fates, counts = judge(p.Mods, values, fewFates[:0])
+	}
 	sum := 0
 	for i := range out.Dice {
 		d := &out.Dice[i]
-		d.Dropped, d.Why, d.Success = fates[i].dropped, fates[i].why, fates[i].success
+		if judged {
+			d.Dropped, d.Why, d.Success = fates[i].dropped, fates[i].why, fates[i].success
+		}
 		switch {
 		case d.Dropped:
 		case counts:
@@ -614,26 +666,31 @@ type fate struct {
 	success int
 }
 
-// judge applies keep, drop, success and failure to values. counts tells that successes are counted.
-func judge(mods []PlannedMod, values []Value) (fates []fate, counts bool) {
-	fates = make([]fate, len(values))
-	var order []int // by value, rising; of equal ones the later counts as lower, so that the earlier is kept
+// judges tells whether a modifier is one of judge's.
+func (m *PlannedMod) judges() bool { return m.Kind >= KeepHigh && m.Kind <= Failure }
+
+// judge applies keep, drop, success and failure to values. counts tells that successes are counted. The fates go into
+// room if they fit.
+func judge(mods []PlannedMod, values []Value, room []fate) (fates []fate, counts bool) {
+	fates = append(room[:0], make([]fate, len(values))...)
+	var fewOrdered [32]int
+	order := fewOrdered[:0] // by value, rising; of equal ones the later counts as lower, so that the earlier is kept
 	ranked := func() []int {
-		if order == nil {
-			order = make([]int, len(values))
-			for i := range order {
-				order[i] = len(values) - 1 - i
+		if len(order) == 0 {
+			for i := len(values) - 1; i >= 0; i-- {
+				order = append(order, i)
 			}
 			slices.SortStableFunc(order, func(a, b int) int { return values[a].Cmp(values[b]) })
 		}
 		return order
 	}
+	var fewKept [32]bool
 	var kept []bool
 	keeps := ""
 	for _, m := range mods {
 		if m.Kind >= KeepHigh && m.Kind <= KeepIf {
 			if kept == nil {
-				kept = make([]bool, len(values))
+				kept = append(fewKept[:0], make([]bool, len(values))...)
 			}
 			keeps += m.text()
 			m.choose(values, ranked, func(i int) { kept[i] = true })
@@ -748,7 +805,7 @@ func (r *roller) group(e *Expr, out *Result) error {
 	for i, p := range parts {
 		values[i] = p.Value
 	}
-	fates, counts := judge(mods, values)
+	fates, counts := judge(mods, values, nil)
 	var err error
 	for i, p := range parts {
 		p.Dropped, p.Why, p.Success = fates[i].dropped, fates[i].why, fates[i].success
@@ -797,7 +854,7 @@ func (r *Result) groupOfDice(mods []PlannedMod, part *Result) error {
 	for i, d := range dice {
 		values[i] = Whole(int64(d.Value))
 	}
-	fates, counts := judge(mods, values)
+	fates, counts := judge(mods, values, nil)
 	successes := 0
 	for i, d := range dice {
 		d.Dropped, d.Why = fates[i].dropped, fates[i].why
@@ -900,7 +957,7 @@ func (e *Expr) Judge(parts []Value, params []Value) (Value, error) {
 		}
 		mods = append(mods, q)
 	}
-	fates, counts := judge(mods, parts)
+	fates, counts := judge(mods, parts, nil)
 	var sum Value
 	var err error
 	for i, v := range parts {
@@ -924,18 +981,21 @@ func (e *Expr) foresee(keep bool) (v Value, known bool, err error) {
 		return e.Value, true, nil
 	}
 	known = e.Kind != Dice
-	parts := make([]Value, len(e.Args))
+	var few [2]Value
+	parts := few[:0]
 	for i, a := range e.Args {
-		var fixed bool
-		if parts[i], fixed, err = a.foresee(keep); err != nil {
+		part, fixed, err := a.foresee(keep)
+		if err != nil {
 			return v, false, err
 		}
+		parts = append(parts, part)
 		known = known && fixed
 		if i == 1 && fixed && !known && parts[1].num == 0 && (e.Op == "/" || e.Op == "//" || e.Op == "%") {
 			return v, false, play.Refuse(DivisionByZero, "column %d: dice are divided by 0", e.column)
 		}
 	}
-	var params []Value
+	var fewParams [4]Value
+	params := fewParams[:0]
 	fixed := true
 	for _, x := range e.Params() {
 		v, ok, err := x.foresee(keep)
@@ -984,9 +1044,10 @@ func (p *Plan) canBeUnique() error {
 // span is a run of faces of which every pattern matches all or none.
 type span struct{ first, last int }
 
-// spans parts the faces of a die, so that a large one need not be looked at face by face.
-func (p *Plan) spans() []span {
-	var cuts []int // first faces of spans
+// spans parts the faces of a die, so that a large one need not be looked at face by face. They are appended to room.
+func (p *Plan) spans(room []span) []span {
+	var few [8]int
+	cuts := few[:0] // first faces of spans
 	if p.Faces != nil {
 		for i := range p.Sides {
 			cuts = append(cuts, i+1)
@@ -1002,12 +1063,13 @@ func (p *Plan) spans() []span {
 		slices.Sort(cuts)
 		cuts = slices.DeleteFunc(slices.Compact(cuts), func(c int) bool { return c < 1 || c > p.Sides })
 	}
-	out := make([]span, len(cuts))
+	out := room
 	for i, c := range cuts {
-		out[i] = span{c, p.Sides}
+		last := p.Sides
 		if i+1 < len(cuts) {
-			out[i].last = cuts[i+1] - 1
+			last = cuts[i+1] - 1
 		}
+		out = append(out, span{c, last})
 	}
 	return out
 }
@@ -1016,7 +1078,7 @@ func (p *Plan) spans() []span {
 func (p *Plan) distinct() int {
 	if p.Faces == nil {
 		n := 0
-		for _, s := range p.spans() {
+		for _, s := range p.spans(nil) {
 			if !p.Rerolls(s.first) {
 				n += s.last - s.first + 1
 			}

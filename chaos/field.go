@@ -12,9 +12,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
+
+	"github.com/wayfarer-rpg/wayfarer/chaos/rest"
 )
 
 // names are the programs, in the order in which they start.
@@ -39,6 +43,8 @@ type process struct {
 	args []string
 	env  []string
 	log  string
+	// at is where it listens.
+	at string
 
 	mu   sync.Mutex
 	cmd  *exec.Cmd
@@ -109,6 +115,30 @@ func (p *process) kill() {
 	_ = p.life.Close()
 }
 
+// retire asks the process to end, as a rollout does, waits until it has, and tells whether it ended well and in time.
+func (p *process) retire(within time.Duration) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.cmd == nil {
+		return fmt.Errorf("%s does not run", p.name)
+	}
+	cmd, gone := p.cmd, p.gone
+	p.cmd = nil
+	_ = cmd.Process.Signal(syscall.SIGTERM)
+	defer func() { _ = p.life.Close() }()
+	select {
+	case <-gone:
+	case <-time.After(within):
+		_ = cmd.Process.Kill()
+		<-gone
+		return fmt.Errorf("%s had not ended %s after it was asked to", p.name, within)
+	}
+	if !cmd.ProcessState.Success() {
+		return fmt.Errorf("%s was asked to end: %s", p.name, cmd.ProcessState)
+	}
+	return nil
+}
+
 // end kills it for good.
 func (p *process) end() {
 	p.mu.Lock()
@@ -116,6 +146,9 @@ func (p *process) end() {
 	p.mu.Unlock()
 	p.kill()
 }
+
+// grace is how long the programs may take to drain.
+const grace = 5 * time.Second
 
 // deploy starts everything.
 func deploy(s settings, dir string) (*field, error) {
@@ -127,40 +160,36 @@ func deploy(s settings, dir string) (*field, error) {
 	if err != nil {
 		return nil, err
 	}
-	addrs, err := freePorts(len(names) + 3)
+	own, err := addresses(s.Replicas)
 	if err != nil {
 		return nil, err
 	}
-	own := map[string]string{}
-	for i, n := range append(append([]string{}, names...), "temporal", "issuer", "mongo") {
-		own[n] = addrs[i]
-	}
 	reach := map[string]string{} // through a proxy, which can be cut
-	for n, addr := range own {
+	for n, targets := range own {
 		if n == "issuer" {
 			continue
 		}
-		p, err := newProxy(addr)
+		p, err := newProxy(targets...)
 		if err != nil {
 			return nil, err
 		}
 		f.proxies = append(f.proxies, p)
 		reach[n] = p.addr()
 	}
-	add := func(name, program string, env []string, args ...string) *process {
-		return &process{name: name, path: filepath.Join(bin, program), args: args, env: env, log: filepath.Join(dir, name+".log")}
+	add := func(name, program, at string, env []string, args ...string) *process {
+		return &process{name: name, at: at, path: filepath.Join(bin, program), args: args, env: env, log: filepath.Join(dir, name+".log")}
 	}
-	_, issuerPort, _ := net.SplitHostPort(own["issuer"])
+	_, issuerPort, _ := net.SplitHostPort(own["issuer"][0])
 	issuerURL := "http://127.0.0.1:" + issuerPort
 	clients := []string{}
 	for _, n := range names[:5] {
 		clients = append(clients, n+"=chaos")
 	}
-	f.issuer = add("issuer", "wayfarer", nil, "issuer", "--listen="+own["issuer"], "--url="+issuerURL, "--key="+filepath.Join(dir, "issuer.pem"),
+	f.issuer = add("issuer", "wayfarer", own["issuer"][0], nil, "issuer", "--listen="+own["issuer"][0], "--url="+issuerURL, "--key="+filepath.Join(dir, "issuer.pem"),
 		"--client="+strings.Join(clients, ","))
 	f.tokens, f.gateway = issuerURL, "http://"+reach["gateway"]
-	_, port, _ := net.SplitHostPort(own["temporal"])
-	f.victims = append(f.victims, add("temporal", "temporaldev", nil, "-port="+port, "-ui-port=-1", "-with-parent", "-log=fatal",
+	_, port, _ := net.SplitHostPort(own["temporal"][0])
+	f.victims = append(f.victims, add("temporal", "temporaldev", own["temporal"][0], nil, "-port="+port, "-ui-port=-1", "-with-parent", "-log=fatal",
 		"-db="+filepath.Join(dir, "temporal.db")))
 	uri := s.Mongo
 	if s.Store == "mongodb" && uri == "" {
@@ -168,20 +197,26 @@ func deploy(s settings, dir string) (*field, error) {
 		if err := os.MkdirAll(data, 0o700); err != nil {
 			return nil, err
 		}
-		f.victims = append(f.victims, add("mongo", "ferretdev", nil, "-listen="+own["mongo"], "-dir="+data, "-with-stdin"))
+		f.victims = append(f.victims, add("mongo", "ferretdev", own["mongo"][0], nil, "-listen="+own["mongo"][0], "-dir="+data, "-with-stdin"))
 		uri = "mongodb://" + reach["mongo"] + "/"
 	}
 	for _, n := range names {
-		env := []string{
-			"WAYFARER_LISTEN=" + own[n], "WAYFARER_GRACE=2s", "WAYFARER_LOG_LEVEL=ERROR", "WAYFARER_DATA_DIR=" + filepath.Join(dir, n), "STORE=" + s.Store,
-			"MONGODB_URI=" + uri, "WAYFARER_ISSUER=" + issuerURL, "WAYFARER_JWKS_URL=" + issuerURL + "/jwks.json", "WAYFARER_TOKEN_URL=" + issuerURL + "/token",
-			"WAYFARER_CLIENT_ID=" + n, "WAYFARER_CLIENT_SECRET=chaos", "WAYFARER_TEMPORAL_ADDR=" + reach["temporal"],
-			"WAYFARER_PAYLOAD_KEY=" + base64.StdEncoding.EncodeToString(make([]byte, 32)),
+		for i, listen := range own[n] {
+			env := []string{
+				"WAYFARER_LISTEN=" + listen, "WAYFARER_GRACE=" + grace.String(), "WAYFARER_LOG_LEVEL=ERROR", "WAYFARER_DATA_DIR=" + filepath.Join(dir, n),
+				"STORE=" + s.Store, "MONGODB_URI=" + uri, "WAYFARER_ISSUER=" + issuerURL, "WAYFARER_JWKS_URL=" + issuerURL + "/jwks.json",
+				"WAYFARER_TOKEN_URL=" + issuerURL + "/token", "WAYFARER_CLIENT_ID=" + n, "WAYFARER_CLIENT_SECRET=chaos",
+				"WAYFARER_TEMPORAL_ADDR=" + reach["temporal"], "WAYFARER_PAYLOAD_KEY=" + base64.StdEncoding.EncodeToString(make([]byte, 32)),
+			}
+			for _, other := range names[:5] {
+				env = append(env, "WAYFARER_"+strings.ToUpper(other)+"_ADDR="+reach[other])
+			}
+			name := n
+			if i > 0 {
+				name = fmt.Sprintf("%s-%d", n, i+1)
+			}
+			f.victims = append(f.victims, add(name, n, listen, env))
 		}
-		for _, other := range names[:5] {
-			env = append(env, "WAYFARER_"+strings.ToUpper(other)+"_ADDR="+reach[other])
-		}
-		f.victims = append(f.victims, add(n, n, env))
 	}
 	for _, p := range append([]*process{f.issuer}, f.victims...) {
 		if err := p.start(); err != nil {
@@ -192,15 +227,22 @@ func deploy(s settings, dir string) (*field, error) {
 	return f, nil
 }
 
-func freePorts(n int) ([]string, error) {
-	var out []string
-	for range n {
-		lis, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
+// addresses takes free ones for all programs.
+func addresses(replicas int) (map[string][]string, error) {
+	out := map[string][]string{}
+	for _, n := range append([]string{"temporal", "issuer", "mongo"}, names...) {
+		many := 1
+		if slices.Contains(names, n) {
+			many = replicas
 		}
-		defer func() { _ = lis.Close() }() // all at the end, so that no two are the same
-		out = append(out, lis.Addr().String())
+		for range many {
+			lis, err := net.Listen("tcp", "127.0.0.1:0")
+			if err != nil {
+				return nil, err
+			}
+			defer func() { _ = lis.Close() }() // all at the end, so that no two are the same
+			out[n] = append(out[n], lis.Addr().String())
+		}
 	}
 	return out, nil
 }
@@ -223,31 +265,19 @@ func (f *field) ready(ctx context.Context) error {
 			err = errors.New(res.Status)
 		}
 		last = err
-		if !pause(ctx, 100*time.Millisecond) {
+		if !rest.Pause(ctx, 100*time.Millisecond) {
 			return fmt.Errorf("the programs are not ready: %w; their logs are in %s", last, f.dir)
 		}
 	}
 }
 
-// pause waits; it tells false when ctx ended first.
-func pause(ctx context.Context, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
 // kill kills one process after the other, each for a moment.
 func (f *field) kill(ctx context.Context, rng *rand.Rand, every time.Duration) {
-	for pause(ctx, time.Duration(rng.Float64()*2*float64(every))) {
+	for rest.Pause(ctx, time.Duration(rng.Float64()*2*float64(every))) {
 		v := f.victims[rng.IntN(len(f.victims))]
 		v.kill()
 		f.kills++
-		_ = pause(ctx, time.Duration(rng.IntN(500))*time.Millisecond)
+		_ = rest.Pause(ctx, time.Duration(rng.IntN(500))*time.Millisecond)
 		if err := v.start(); err != nil {
 			fmt.Fprintln(os.Stderr, "chaos:", err)
 			return
@@ -255,9 +285,47 @@ func (f *field) kill(ctx context.Context, rng *rand.Rand, every time.Duration) {
 	}
 }
 
+// roll restarts one program after the other, each once the one before serves again, and begins anew until ctx ends.
+func (f *field) roll(ctx context.Context) error {
+	for ctx.Err() == nil {
+		for _, v := range f.victims {
+			if !rest.Pause(ctx, 500*time.Millisecond) {
+				return nil
+			}
+			if err := v.retire(3 * grace); err != nil {
+				return err
+			}
+			f.kills++
+			if err := v.start(); err != nil {
+				return err
+			}
+			within, cancel := context.WithTimeout(context.WithoutCancel(ctx), settleTime)
+			err := errors.Join(v.listening(within), f.ready(within))
+			cancel()
+			if err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// listening waits until somebody takes connections at the process's address.
+func (p *process) listening(ctx context.Context) error {
+	for {
+		conn, err := net.DialTimeout("tcp", p.at, time.Second)
+		if err == nil {
+			return conn.Close()
+		}
+		if !rest.Pause(ctx, 50*time.Millisecond) {
+			return fmt.Errorf("%s does not serve: %w", p.name, err)
+		}
+	}
+}
+
 // cut cuts or delays the connections to one program after the other.
 func (f *field) cut(ctx context.Context, rng *rand.Rand) {
-	for pause(ctx, time.Duration(500+rng.IntN(3000))*time.Millisecond) {
+	for rest.Pause(ctx, time.Duration(500+rng.IntN(3000))*time.Millisecond) {
 		p := f.proxies[rng.IntN(len(f.proxies))]
 		f.cuts++
 		if rng.IntN(2) == 0 {
@@ -265,7 +333,7 @@ func (f *field) cut(ctx context.Context, rng *rand.Rand) {
 			continue
 		}
 		p.slow(time.Duration(20+rng.IntN(200)) * time.Millisecond)
-		_ = pause(ctx, time.Second)
+		_ = rest.Pause(ctx, time.Second)
 		p.slow(0)
 	}
 }

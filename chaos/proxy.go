@@ -10,21 +10,23 @@ import (
 
 // proxy stands between two programs. Its connections can be cut in the middle of a word, or made slow.
 type proxy struct {
-	lis    net.Listener
-	target string
-	delay  atomic.Int64
+	lis net.Listener
+	// targets are the replicas of a program, which take connections in turn.
+	targets []string
+	turn    atomic.Int64
+	delay   atomic.Int64
 
 	mu    sync.Mutex
 	conns map[net.Conn]bool
 	wg    sync.WaitGroup
 }
 
-func newProxy(target string) (*proxy, error) {
+func newProxy(targets ...string) (*proxy, error) {
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
 	}
-	p := &proxy{lis: lis, target: target, conns: map[net.Conn]bool{}}
+	p := &proxy{lis: lis, targets: targets, conns: map[net.Conn]bool{}}
 	p.wg.Go(func() {
 		for {
 			in, err := lis.Accept()
@@ -41,8 +43,8 @@ func (p *proxy) addr() string { return p.lis.Addr().String() }
 
 func (p *proxy) carry(in net.Conn) {
 	defer p.forget(in)
-	out, err := net.DialTimeout("tcp", p.target, time.Second)
-	if err != nil {
+	out := p.dial()
+	if out == nil {
 		return
 	}
 	defer p.forget(out)
@@ -58,6 +60,17 @@ func (p *proxy) carry(in net.Conn) {
 		})
 	}
 	both.Wait()
+}
+
+// dial connects to the replica whose turn it is, or to the next one that is there.
+func (p *proxy) dial() net.Conn {
+	for range p.targets {
+		target := p.targets[int(p.turn.Add(1))%len(p.targets)]
+		if out, err := net.DialTimeout("tcp", target, time.Second); err == nil {
+			return out
+		}
+	}
+	return nil
 }
 
 // pass copies, each piece after the delay.

@@ -1,0 +1,6 @@
+//go:build !race
+
+package crash_test
+
+// manySeeds are as many as a minute has room for.
+const manySeeds = 300

@@ -1,4 +1,4 @@
-// Command wayfarer is the suite's command line: it plays the demo, checks dice and measures dungeons.
+// Command wayfarer is the suite's command line: it plays the demo, checks dice, measures dungeons and keeps journals.
 package main
 
 import (
@@ -25,9 +25,9 @@ func main() {
 
 func root() *cobra.Command {
 	c := &cobra.Command{
-		Use: "wayfarer", Short: "Plays expeditions, checks dice and computes odds", Version: version,
+		Use: "wayfarer", Short: "Plays expeditions, checks dice, computes odds and keeps journals", Version: version,
 		SilenceUsage: true, SilenceErrors: true,
 	}
-	c.AddCommand(demoCommand(), consoleCommand(), diceCommand(), oddsCommand(), issuerCommand(), simulateCommand(), balanceCommand(), replayCommand())
+	c.AddCommand(demoCommand(), consoleCommand(), diceCommand(), oddsCommand(), issuerCommand(), simulateCommand(), balanceCommand(), replayCommand(), adminCommand())
 	return c
 }

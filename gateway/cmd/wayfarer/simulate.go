@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"os"
 	"runtime"
 	"slices"
@@ -14,8 +15,11 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/balance"
+	"github.com/wayfarer-rpg/wayfarer/rules/dangerpool"
+	"github.com/wayfarer-rpg/wayfarer/rules/diedrop"
 	"github.com/wayfarer-rpg/wayfarer/rules/digger"
 	"github.com/wayfarer-rpg/wayfarer/rules/play/transcript"
+	"github.com/wayfarer-rpg/wayfarer/rules/ruleset"
 )
 
 // laboratory are the flags that `simulate` and `balance` share.
@@ -23,7 +27,8 @@ type laboratory struct {
 	dungeon, id, party, policy string
 	runs, members, workers     int
 	seed                       uint64
-	json                       bool
+	json, tell                 bool
+	set                        []string
 }
 
 func (l *laboratory) bind(c *cobra.Command) {
@@ -33,11 +38,70 @@ func (l *laboratory) bind(c *cobra.Command) {
 	f.StringVar(&l.party, "party", "default", "a file, or \"default\": a fresh reference party for each run")
 	f.StringVar(&l.policy, "policy", string(digger.Sensible), fmt.Sprintf("how the party plays: one of %v", digger.Policies))
 	f.IntVar(&l.members, "members", 4, "members of the reference parties, 2 to 7")
+	f.StringArrayVar(&l.set, "set", nil, "override a parameter of the ruleset, for example risk.bonus=3; may be repeated")
+	f.BoolVar(&l.tell, "progress", false, "tell on standard error how far it is")
 	f.IntVar(&l.runs, "runs", 10_000, "runs to play")
 	f.Uint64Var(&l.seed, "seed", 1, "seed of all dice: the same seed, the same answer")
 	f.IntVar(&l.workers, "workers", runtime.GOMAXPROCS(0), "runs played side by side; they do not change the answer")
 	f.BoolVar(&l.json, "json", false, "print one JSON object, on the last line")
-	_ = c.MarkFlagRequired("dungeon") // it fails for a flag that does not exist
+}
+
+// policyOf is the policy that was chosen, else the usual one of the system.
+func (l *laboratory) policyOf(cmd *cobra.Command, usual string) string {
+	if cmd.Flags().Changed("policy") {
+		return l.policy
+	}
+	return usual
+}
+
+// progress tells on standard error how far it is, at every tenth part; nil when nobody asked.
+func (l *laboratory) progress(cmd *cobra.Command, runs int) func(done int) {
+	if !l.tell {
+		return nil
+	}
+	told := 0
+	return func(done int) {
+		if part := done * 10 / max(1, runs); part > told {
+			told = part
+			fmt.Fprintf(cmd.ErrOrStderr(), "%d of %d\n", done, runs)
+		}
+	}
+}
+
+// print writes one JSON object on one line.
+func (l *laboratory) print(cmd *cobra.Command, report any) error {
+	return json.NewEncoder(cmd.OutOrStdout()).Encode(report)
+}
+
+// overrides are what --set changes: values are JSON, or else words.
+func (l *laboratory) overrides() (map[string]any, error) {
+	out := map[string]any{}
+	for _, s := range l.set {
+		name, value, ok := strings.Cut(s, "=")
+		if !ok || name == "" {
+			return nil, fmt.Errorf("--set: %q is not name=value", s)
+		}
+		var v any = value
+		if parsed := any(nil); json.Unmarshal([]byte(value), &parsed) == nil {
+			v = parsed
+		}
+		out[name] = v
+	}
+	return out, nil
+}
+
+// rulesOf makes the ruleset of a system by parse, with the overrides of --set.
+func rulesOf[R any](l *laboratory, system string, parse func(document []byte) (R, error)) (R, error) {
+	var none R
+	overrides, err := l.overrides()
+	if err != nil {
+		return none, err
+	}
+	raw, _, err := ruleset.Effective(system, overrides)
+	if err != nil {
+		return none, fmt.Errorf("--set: %w", err)
+	}
+	return parse(raw)
 }
 
 func shippedIDs() []string {
@@ -48,11 +112,17 @@ func shippedIDs() []string {
 	return ids
 }
 
-func (l *laboratory) plan() (balance.Plan, error) {
+func (l *laboratory) plan(cmd *cobra.Command) (balance.Plan, error) {
 	p := balance.Plan{
-		Ruleset: digger.Default(), Policy: digger.Policy(l.policy), Members: l.members, Runs: l.runs, Seed: l.seed, Workers: l.workers,
+		Policy: digger.Policy(l.policy), Members: l.members, Runs: l.runs, Seed: l.seed, Workers: l.workers, Progress: l.progress(cmd, l.runs),
+	}
+	if l.dungeon == "" {
+		return p, errors.New(`required flag(s) "dungeon" not set`)
 	}
 	var err error
+	if p.Ruleset, err = rulesOf(l, ruleset.Digger, digger.ParseRuleset); err != nil {
+		return p, err
+	}
 	if p.Dungeon, err = l.readDungeon(); err != nil {
 		return p, err
 	}
@@ -139,43 +209,86 @@ func readParty(path string) ([]digger.Entrant, error) {
 
 func simulateCommand() *cobra.Command {
 	var (
-		l         laboratory
-		sensitive bool
+		l                laboratory
+		system           string
+		sensitive, sizes bool
+		delve            delveFlags
+		journey          journeyFlags
 	)
 	c := &cobra.Command{
-		Use: "simulate", Short: "Plays a dungeon many times and tells how the runs come out", Args: cobra.NoArgs,
-		Long: "Plays a dungeon many times with the engine of real runs and tells how the runs come out: the success rate with its 95 %\n" +
-			"interval, endings, the curves of exploration and exhaustion, and what each card does.",
+		Use: "simulate", Short: "Plays something many times and tells how it comes out", Args: cobra.NoArgs,
+		Long: "Plays something many times with the engine of real play and tells how it comes out, with 95 % intervals: a dungeon by cards\n" +
+			"(success rate, endings, the curves of exploration and exhaustion, what each card does), expeditions of the Danger Pool (events\n" +
+			"and combats, spills by severity, survival), or Die Drop journeys (arrival with food, days, hunger).",
+		Example: "  wayfarer simulate --dungeon ostrell-granary --sensitivity\n  wayfarer simulate --system danger-pool --policy loud --legs 20\n" +
+			"  wayfarer simulate --system danger-pool --script LONG_REST\n  wayfarer simulate --system die-drop --from tallowick --to brennhythe --food d8",
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := l.plan()
-			if err != nil {
-				return err
+			switch system {
+			case ruleset.Digger:
+				return l.simulate(cmd, sensitive, sizes)
+			case ruleset.DangerPool:
+				return delve.run(cmd, &l)
+			case ruleset.DieDrop:
+				return journey.run(cmd, &l)
 			}
-			r, err := balance.Run(cmd.Context(), p)
-			if err != nil {
-				return err
-			}
-			var changes []balance.Change
-			if sensitive {
-				if _, changes, err = balance.Sensitivity(cmd.Context(), p); err != nil {
-					return err
-				}
-			}
-			if l.json {
-				return json.NewEncoder(cmd.OutOrStdout()).Encode(struct {
-					Dungeon string `json:"dungeon"`
-					balance.Report
-					Sensitivity []balance.Change `json:"sensitivity,omitempty"`
-				}{p.Dungeon.ID, r, changes})
-			}
-			picture(cmd.OutOrStdout(), p, r)
-			list(cmd.OutOrStdout(), "with one number changed", changes)
-			return nil
+			return fmt.Errorf("--system: %q is none of %s, %s and %s", system, ruleset.Digger, ruleset.DangerPool, ruleset.DieDrop)
 		},
 	}
 	l.bind(c)
-	c.Flags().BoolVar(&sensitive, "sensitivity", false, "play it once more for each number of the dungeon one step up and one down")
+	f := c.Flags()
+	f.StringVar(&system, "system", ruleset.Digger, "what is played: digger, danger-pool or die-drop")
+	f.BoolVar(&sensitive, "sensitivity", false, "digger: play it once more for each number of the dungeon and of the ruleset, one step up and one down")
+	f.BoolVar(&sizes, "party-sizes", false, "digger: play it with reference parties of every size")
+	f.Lookup("policy").Usage = fmt.Sprintf("how the party plays: one of %v; danger-pool: %v; die-drop: %v", digger.Policies, dangerpool.Policies, diedrop.Policies)
+	delve.bind(c)
+	journey.bind(c)
 	return c
+}
+
+// simulate plays a dungeon by cards.
+func (l *laboratory) simulate(cmd *cobra.Command, sensitive, sizes bool) error {
+	p, err := l.plan(cmd)
+	if err != nil {
+		return err
+	}
+	r, err := balance.Run(cmd.Context(), p)
+	if err != nil {
+		return err
+	}
+	var changes []balance.Change
+	if sensitive {
+		p.Progress = l.progress(cmd, balance.SensitivityRuns(p))
+		if _, changes, err = balance.Sensitivity(cmd.Context(), p); err != nil {
+			return err
+		}
+	}
+	var bySize []balance.SizeReport
+	if sizes {
+		p.Progress = l.progress(cmd, balance.SizesRuns(p))
+		if bySize, err = balance.PartySizes(cmd.Context(), p); err != nil {
+			return err
+		}
+	}
+	if l.json {
+		return l.print(cmd, struct {
+			System  string        `json:"system"`
+			Dungeon string        `json:"dungeon"`
+			Policy  digger.Policy `json:"policy"`
+			balance.Report
+			Sensitivity []balance.Change     `json:"sensitivity,omitempty"`
+			PartySizes  []balance.SizeReport `json:"party_sizes,omitempty"`
+		}{ruleset.Digger, p.Dungeon.ID, p.Policy, r, changes, bySize})
+	}
+	w := cmd.OutOrStdout()
+	picture(w, p, r)
+	if len(bySize) > 0 {
+		fmt.Fprintf(w, "\nmembers   won\n")
+	}
+	for _, s := range bySize {
+		fmt.Fprintf(w, "  %7d %s %s\n", s.Members, bar(s.SuccessRate), percent(s.SuccessRate, s.Interval))
+	}
+	list(w, "with one number changed", changes)
+	return nil
 }
 
 func balanceCommand() *cobra.Command {
@@ -187,7 +300,7 @@ func balanceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "balance", Short: "Proposes changes that bring a dungeon into the band of its type", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			p, err := l.plan()
+			p, err := l.plan(cmd)
 			if err != nil {
 				return err
 			}
@@ -243,14 +356,6 @@ func save(path string, d *digger.Dungeon) error {
 	return os.WriteFile(path, append(raw, '\n'), 0o600)
 }
 
-// width of the bars, in characters.
-const width = 40
-
-func bar(share float64) string {
-	n := int(share*width + 0.5)
-	return strings.Repeat("█", n) + strings.Repeat("·", width-n)
-}
-
 func picture(w io.Writer, plan balance.Plan, r balance.Report) {
 	d := plan.Dungeon
 	band, _ := balance.BandOf(plan.Ruleset, d.Type)
@@ -266,9 +371,13 @@ func picture(w io.Writer, plan balance.Plan, r balance.Report) {
 		fmt.Fprintf(w, "  %-15s %s %5.1f %%\n", ending, bar(share), 100*share)
 	}
 	fmt.Fprintf(w, "\nchallenge   runs  passed  exhaustion  exploration\n")
+	var exploration, exhaustion []float64
 	for i, p := range r.Curve {
 		fmt.Fprintf(w, "  %7d %6d  %5.1f %%  %10.1f  %s %5.1f\n", i+1, p.Runs, 100*p.Passed, p.Exhaustion, bar(p.Exploration/float64(plan.Ruleset.Exploration.Goal)), p.Exploration)
+		exploration, exhaustion = append(exploration, p.Exploration), append(exhaustion, p.Exhaustion)
 	}
+	plot(w, "exploration, challenge by challenge", float64(plan.Ruleset.Exploration.Goal), exploration)
+	plot(w, "exhaustion of a member, challenge by challenge", float64(plan.Ruleset.Exhaustion.OutAt), exhaustion)
 	fmt.Fprintf(w, "\ncard              kind       met  passed  runs lost on it\n")
 	most := 1
 	for _, c := range r.Cards {
@@ -288,6 +397,9 @@ func list(w io.Writer, title string, changes []balance.Change) {
 		where := c.Card
 		if where == "" {
 			where = "the dungeon"
+			if !strings.HasPrefix(c.What, "tn_bonus.") {
+				where = "the ruleset"
+			}
 		}
 		what := fmt.Sprintf("%s %s -> %s", c.What, c.From, c.To)
 		switch {
@@ -296,6 +408,16 @@ func list(w io.Writer, title string, changes []balance.Change) {
 		case c.From == "":
 			what = "with " + c.To
 		}
-		fmt.Fprintf(w, "  %-15s %-28s won %5.1f %% (%+.1f)\n", where, what, 100*c.SuccessRate, 100*c.Difference)
+		fmt.Fprintf(w, "  %-15s %-38s won %5.1f %% (%+.1f)  %s\n", where, what, 100*c.SuccessRate, 100*c.Difference, lean(c.Difference))
 	}
+}
+
+// lean draws a difference as a bar to the left or to the right of a middle, a character for each percent.
+func lean(difference float64) string {
+	const reach = 15
+	n := min(reach, int(math.Round(100*max(difference, -difference))))
+	if difference < 0 {
+		return strings.Repeat(" ", reach-n) + strings.Repeat("█", n) + "│"
+	}
+	return strings.Repeat(" ", reach) + "│" + strings.Repeat("█", n)
 }

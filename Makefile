@@ -139,9 +139,16 @@ chaos: build $(if $(filter mongodb,$(STORE)),bin/ferretdev) ## play while progra
 test-chaos: build
 	@CHAOS_TIME=1m CHAOS_EXPEDITIONS=8 go run ./chaos
 
+# BENCH chooses sections (calls, history, throughput, idle, dice, odds, simulation), IDLE how many expeditions are open at
+# once; docs/bench.md has what came of them.
 .PHONY: bench
 bench: bin/temporaldev bin/ferretdev ## the figures, as ratios within one run; the table comes last
 	@go run ./bench
+
+# Its sections are edge, fanout, programs and soak; SOAK is how long that takes.
+.PHONY: bench-load
+bench-load: build $(TOOLS)/ghz ## figures under load: edge, watchers, memory, and a soak of 10 minutes
+	@BENCH="$${BENCH:-edge,fanout,programs,soak}" go run ./bench
 
 .PHONY: bench-all
 bench-all: ## the benchmarks of the packages; BENCHFLAGS adds to `go test`
@@ -221,4 +228,5 @@ $(eval $(call tool,buf,buf,github.com/bufbuild/buf/cmd/buf,))
 $(eval $(call tool,golangci-lint,lint,github.com/golangci/golangci-lint/v2/cmd/golangci-lint,: the first time takes minutes))
 $(eval $(call tool,cyclonedx-gomod,sbom,github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod,))
 $(eval $(call tool,gotestsum,test,gotest.tools/gotestsum,))
+$(eval $(call tool,ghz,load,github.com/bojand/ghz/cmd/ghz,))
 $(eval $(call tool,workflowcheck,test,go.temporal.io/sdk/contrib/tools/workflowcheck,))

@@ -16,6 +16,8 @@ import (
 	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	expeditionv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/expedition/v1"
@@ -64,7 +66,7 @@ func (c config) newQuest(ctx context.Context, dir string) (*quest, error) {
 }
 
 func (q *quest) begin(ctx context.Context, program, dir string) error {
-	server, line, err := start(ctx, program, "-with-parent", "-port", "0", "-ui-port", "-1", "-db", filepath.Join(dir, "temporal.db"))
+	server, line, err := start(ctx, program, "-with-parent", "-log", "fatal", "-port", "0", "-ui-port", "-1", "-db", filepath.Join(dir, "temporal.db"))
 	if err != nil {
 		return err
 	}
@@ -209,28 +211,32 @@ func (q *quest) country(user context.Context) error {
 func (q *quest) set(user context.Context, id string) (string, error) {
 	api := expeditionv1.NewExpeditionServiceClient(q.conns[questing])
 	name := camp + "/expeditions/" + id
-	err := firstError(
+	company := &partyv1.CreateCompanyRequest{
+		Parent: camp, CompanyId: id, Title: id, RequestId: q.id(),
+		Travelers: []*partyv1.Traveler{{Label: "Wat", Vitals: &partyv1.Vitals{Hp: 10, HpMax: 10, Str: 10, StrMax: 10}}},
+	}
+	quest := &expeditionv1.CreateExpeditionRequest{Parent: camp, ExpeditionId: id, Title: id, Company: camp + "/companies/" + id, RequestId: q.id()}
+	journey := &expeditionv1.ExecuteRequest{Name: name, RequestId: q.id(), Command: &expeditionv1.ExecuteRequest_StartJourney{
+		StartJourney: &travelv1.StartJourneyRequest{JourneyId: id, Region: camp + "/regions/vale", Hex: &travelv1.Hex{Q: 1, R: 2}},
+	}}
+	return name, firstError(
 		func() error {
-			_, err := partyv1.NewCompanyServiceClient(q.conns[parties]).CreateCompany(user, &partyv1.CreateCompanyRequest{
-				Parent: camp, CompanyId: id, Title: id, RequestId: q.id(),
-				Travelers: []*partyv1.Traveler{{Label: "Wat", Vitals: &partyv1.Vitals{Hp: 10, HpMax: 10, Str: 10, StrMax: 10}}},
-			})
+			_, err := partyv1.NewCompanyServiceClient(q.conns[parties]).CreateCompany(user, company)
 			return err
 		},
-		func() error {
-			_, err := api.CreateExpedition(user, &expeditionv1.CreateExpeditionRequest{
-				Parent: camp, ExpeditionId: id, Title: id, Company: camp + "/companies/" + id, RequestId: q.id(),
-			})
-			return err
-		},
-		func() error {
-			_, err := api.Execute(user, &expeditionv1.ExecuteRequest{Name: name, RequestId: q.id(), Command: &expeditionv1.ExecuteRequest_StartJourney{
-				StartJourney: &travelv1.StartJourneyRequest{JourneyId: id, Region: camp + "/regions/vale", Hex: &travelv1.Hex{Q: 1, R: 2}},
-			}})
-			return err
-		},
+		func() error { _, err := api.CreateExpedition(user, quest); return err },
+		func() error { return again(func() error { _, err := api.Execute(user, journey); return err }) },
 	)
-	return name, err
+}
+
+// again repeats a request when it got no answer, as on a machine that has more to do than it can.
+func again(call func() error) (err error) {
+	for range 5 {
+		if err = call(); status.Code(err) != codes.Unavailable && status.Code(err) != codes.DeadlineExceeded {
+			return err
+		}
+	}
+	return err
 }
 
 // command gives an expedition a command that may be given for ever: the GM counts the company's gold.

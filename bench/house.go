@@ -26,9 +26,11 @@ import (
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
 	"github.com/wayfarer-rpg/wayfarer/internal/auth/devissuer"
+	settings "github.com/wayfarer-rpg/wayfarer/internal/config"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/serve"
 	"github.com/wayfarer-rpg/wayfarer/services/adapter"
+	"github.com/wayfarer-rpg/wayfarer/services/adapter/access"
 	"github.com/wayfarer-rpg/wayfarer/services/dice"
 	"github.com/wayfarer-rpg/wayfarer/services/dungeon"
 	"github.com/wayfarer-rpg/wayfarer/services/party"
@@ -52,6 +54,8 @@ const (
 	delving  = "dungeon"
 	marching = "travel"
 	questing = "expedition"
+	// edging is the edge, which is no service.
+	edging = "gateway"
 )
 
 // house is the services with an issuer, each on a listener of its own. The stores stay at hand for the baselines.
@@ -105,7 +109,7 @@ func (h *house) start(ctx context.Context, dir string) error {
 	}
 	h.url = "http://" + lis.Addr().String()
 	h.issuer = devissuer.New(devissuer.Config{Issuer: h.url, Audience: audience, Services: map[string]string{
-		parties: secret, rolling: secret, delving: secret, marching: secret, questing: secret,
+		parties: secret, rolling: secret, delving: secret, marching: secret, questing: secret, edging: secret,
 	}}, key)
 	web := &http.Server{Handler: h.issuer.Handler(), ReadHeaderTimeout: 10 * time.Second}
 	h.wg.Go(func() {
@@ -190,7 +194,13 @@ func (h *house) add(ctx context.Context, name string, open register) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	h.onClose(end)
-	cfg := serve.Config{Name: name, Verifier: h.verifier, Logger: h.log, Grace: drain, Ready: store.Ping}
+	limits, err := programLimits()
+	if err != nil {
+		return err
+	}
+	cfg := serve.Config{
+		Name: name, Verifier: h.verifier, Logger: h.log, Grace: drain, Ready: store.Ping, Limits: limits, Allow: access.Check, Reflection: true,
+	}
 	server, err := serve.NewServer(cfg) //nolint:contextcheck // each call brings its own
 	if err != nil {
 		return err
@@ -208,6 +218,15 @@ func (h *house) add(ctx context.Context, name string, open register) error {
 	}
 	h.onClose(h.conns[name].Close)
 	return nil
+}
+
+// programLimits are what programs allow their callers unless they are told otherwise.
+func programLimits() (serve.Limits, error) {
+	limits, err := settings.Load[settings.Limits](func(string) string { return "" })
+	if err != nil {
+		return serve.Limits{}, err
+	}
+	return serve.LimitsOf(limits), nil
 }
 
 // plain is a client as anybody may have one; also the one of baselines.

@@ -16,6 +16,7 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"runtime/pprof"
 	"slices"
 	"strconv"
 	"strings"
@@ -44,8 +45,12 @@ type config struct {
 	mongoURI        string // instead of the program
 	wanted          map[string]bool
 	// idle is how many expeditions are open at once.
-	idle     int
-	progress io.Writer
+	idle int
+	// soak is how long the soak takes.
+	soak time.Duration
+	// bin is where the programs are, load the program ghz.
+	bin, load string
+	progress  io.Writer
 }
 
 // usual are the sections of a run that asks for none.
@@ -57,12 +62,20 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 	if err != nil {
 		return fmt.Errorf("IDLE: %w", err)
 	}
+	soak, err := time.ParseDuration(cmp.Or(os.Getenv("SOAK"), "10m"))
+	if err != nil {
+		return fmt.Errorf("SOAK: %w", err)
+	}
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(progress)
 	flags.StringVar(&c.temporal, "temporal", "bin/temporaldev", "`program` that serves Temporal; empty leaves its rows out")
 	flags.StringVar(&c.mongo, "mongo", "bin/ferretdev", "`program` that stands in for MongoDB where MONGODB_URI names none; empty leaves the row out")
 	sections := flags.String("sections", cmp.Or(os.Getenv("BENCH"), usual), "comma-separated `names` of what is measured; BENCH")
 	flags.IntVar(&c.idle, "idle", idle, "how many expeditions are open at once; IDLE")
+	flags.DurationVar(&c.soak, "soak", soak, "how long the soak takes; SOAK")
+	flags.StringVar(&c.bin, "bin", "bin", "`directory` of the programs")
+	flags.StringVar(&c.load, "ghz", ".tmp/tools/ghz", "the `program` ghz; empty leaves its rows out")
+	profile := flags.String("cpuprofile", "", "`file` for a profile of this process")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -81,6 +94,16 @@ func run(ctx context.Context, args []string, out, progress io.Writer) (err error
 	}
 	if c.idle < 1 {
 		return fmt.Errorf("%d idle expeditions are too few", c.idle)
+	}
+	if *profile != "" {
+		f, err := os.Create(*profile)
+		if err != nil {
+			return err
+		}
+		if err := pprof.StartCPUProfile(f); err != nil {
+			return errors.Join(err, f.Close())
+		}
+		defer func() { pprof.StopCPUProfile(); _ = f.Close() }()
 	}
 	dir, err := os.MkdirTemp("", "wayfarer-bench-")
 	if err != nil {
@@ -149,6 +172,11 @@ func (c config) sections() []section {
 		{"dice", "notations", notations},
 		{"odds", "odds", func(context.Context, string) ([]row, error) { return chances() }},
 		{"simulation", "simulations", func(ctx context.Context, _ string) ([]row, error) { return simulationRows(ctx) }},
+		{"edge", "REST and gRPC", edge},
+		{"edge", "ghz", c.ghz},
+		{"fanout", "watchers", fanOut},
+		{"programs", "idle programs", c.programs},
+		{"soak", "a soak", c.soaking},
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/reflection"
 
 	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
@@ -22,6 +23,24 @@ type bare struct {
 
 func (b bare) Roll(context.Context, *dicev1.RollRequest) (*dicev1.RollResponse, error) {
 	return b.answer, nil
+}
+
+// bareServer serves a bare Roll until the house closes, with nothing around it.
+func (h *house) bareServer(answer *dicev1.RollResponse) (addr string, conn *grpc.ClientConn, err error) {
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", nil, err
+	}
+	server := grpc.NewServer()
+	reflection.Register(server)
+	dicev1.RegisterDiceServiceServer(server, bare{answer: answer})
+	h.wg.Go(func() { h.failed(server.Serve(lis)) })
+	h.onClose(func() error { server.Stop(); return nil })
+	addr = lis.Addr().String()
+	if conn, err = plain(addr); err == nil {
+		h.onClose(conn.Close)
+	}
+	return addr, conn, err
 }
 
 // rolls compares DiceService.Roll, from the token to the journal, with a unary call of grpc-go that does nothing: the same
@@ -50,23 +69,10 @@ func rolls(ctx context.Context, dir, store string, open opener) (rows []row, err
 		return nil, err
 	}
 
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	_, conn, err := h.bareServer(first)
 	if err != nil {
 		return nil, err
 	}
-	server := grpc.NewServer()
-	dicev1.RegisterDiceServiceServer(server, bare{answer: first})
-	served := make(chan error, 1)
-	go func() { served <- server.Serve(lis) }()
-	defer func() {
-		server.Stop()
-		err = errors.Join(err, <-served)
-	}()
-	conn, err := plain(lis.Addr().String())
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, conn.Close()) }()
 	empty := dicev1.NewDiceServiceClient(conn)
 
 	r, err := row{name: "DiceService.Roll, " + store, than: "bare grpc-go unary"}.compare(100, 1000, func() (time.Duration, time.Duration, error) {

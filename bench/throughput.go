@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 )
@@ -13,52 +14,62 @@ const (
 	throughputSlice  = 2 * time.Second
 )
 
-// rate tells how often callers side by side, each doing one thing after the other, come through in a second.
-func rate(callers int, d time.Duration, do func(caller int) error) (float64, error) {
+// rate tells how often callers side by side, each doing one thing after the other, come through in a second, and how long
+// it takes for one in a hundred.
+func rate(callers int, d time.Duration, do func(caller int) error) (perSecond float64, p99 time.Duration, err error) {
 	var (
-		wg    sync.WaitGroup
-		mu    sync.Mutex
-		total int
-		errs  []error
+		wg   sync.WaitGroup
+		mu   sync.Mutex
+		took []time.Duration
+		errs []error
 	)
 	begin := time.Now()
 	for i := range callers {
 		wg.Go(func() {
-			n := 0
+			var own []time.Duration
 			var err error
 			for err == nil && time.Since(begin) < d {
-				if err = do(i); err == nil {
-					n++
+				var t time.Duration
+				if t, err = timed(func() error { return do(i) }); err == nil {
+					own = append(own, t)
 				}
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			total += n
+			took = append(took, own...)
 			errs = append(errs, err)
 		})
 	}
 	wg.Wait()
-	return float64(total) / time.Since(begin).Seconds(), errors.Join(errs...)
+	perSecond = float64(len(took)) / time.Since(begin).Seconds()
+	if len(took) == 0 {
+		return 0, 0, errors.Join(append(errs, errors.New("nothing was done"))...)
+	}
+	slices.Sort(took)
+	return perSecond, took[len(took)*99/100], errors.Join(errs...)
 }
 
 // rates compares how often two things are done in a second, by so many callers. Slices of both are taken in turn.
 func (r row) rates(callers int, baseline, measured func(caller int) error) (row, error) {
 	r.unit = perSecond
 	var bases, measures []float64
+	var slowBases, slowMeasures []time.Duration
 	for i := range throughputSlices + 1 { // the first warms up
-		b, err := rate(callers, throughputSlice, baseline)
+		b, slowB, err := rate(callers, throughputSlice, baseline)
 		if err != nil {
 			return r, fmt.Errorf("baseline: %w", err)
 		}
-		m, err := rate(callers, throughputSlice, measured)
+		m, slowM, err := rate(callers, throughputSlice, measured)
 		if err != nil {
 			return r, err
 		}
 		if i > 0 {
 			bases, measures = append(bases, b), append(measures, m)
+			slowBases, slowMeasures = append(slowBases, slowB), append(slowMeasures, slowM)
 		}
 	}
 	r.baseline, r.measured = median(bases), median(measures)
+	r.remark = fmt.Sprintf("p99 %s against %s", short(median(slowMeasures)), short(median(slowBases)))
 	return r, nil
 }
 

@@ -6,6 +6,8 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -39,6 +41,8 @@ func TestPages(t *testing.T) {
 	for path, contentType := range map[string]string{
 		"/": "text/html; charset=utf-8", "/docs": "text/html; charset=utf-8",
 		"/docs.js": "text/javascript; charset=utf-8", "/style.css": "text/css; charset=utf-8",
+		"/console": "text/html; charset=utf-8", "/console.css": "text/css; charset=utf-8", "/console.js": "text/javascript; charset=utf-8",
+		"/api.js": "text/javascript; charset=utf-8", "/format.js": "text/javascript; charset=utf-8",
 	} {
 		res, body := get(t, srv.URL+path)
 		if res.StatusCode != 200 || res.Header.Get("Content-Type") != contentType || len(body) == 0 {
@@ -55,6 +59,9 @@ func TestPages(t *testing.T) {
 		}
 		for _, m := range linked.FindAllSubmatch(body, -1) {
 			link := string(m[1])
+			if link == "data:," {
+				continue // no icon
+			}
 			if !strings.HasPrefix(link, "/") || strings.HasPrefix(link, "//") {
 				t.Errorf("%s leads to %s, away from here", path, link)
 				continue
@@ -65,6 +72,25 @@ func TestPages(t *testing.T) {
 			if res, _ := get(t, srv.URL+link); res.StatusCode != 200 {
 				t.Errorf("%s leads to %s: %d", path, link, res.StatusCode)
 			}
+		}
+	}
+}
+
+// TestScriptsShowTexts: what a table wrote cannot become markup where no script can write any.
+func TestScriptsShowTexts(t *testing.T) {
+	t.Parallel()
+	scripts, err := filepath.Glob("*.js")
+	if err != nil || len(scripts) < 4 {
+		t.Fatalf("%q, %v", scripts, err)
+	}
+	markup := regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|createContextualFragment|srcdoc|\beval\(|new Function|setAttribute`)
+	for _, name := range scripts {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := markup.Find(text); found != nil {
+			t.Errorf("%s uses %s", name, found)
 		}
 	}
 }
@@ -93,7 +119,7 @@ func TestNothingElse(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewServer(web.Handler())
 	t.Cleanup(srv.Close)
-	for _, path := range []string{"/web.go", "/index.html", "/docs/", "/.env", "/%2e%2e/web.go"} {
+	for _, path := range []string{"/web.go", "/index.html", "/console.html", "/console/", "/testdata/browser.test.mjs", "/docs/", "/.env", "/%2e%2e/web.go"} {
 		if res, _ := get(t, srv.URL+path); res.StatusCode != http.StatusNotFound {
 			t.Errorf("%s: %d", path, res.StatusCode)
 		}

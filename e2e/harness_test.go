@@ -42,6 +42,9 @@ const timeout = 2 * time.Minute
 // house is the suite that the tests of the package share; they keep apart by campaigns of their own.
 var house *suite.Suite
 
+// houseDir is where it keeps stores and keys.
+var houseDir string
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(serveVariable); dir != "" {
 		if err := serve(dir); err != nil {
@@ -63,6 +66,7 @@ func withHouse(tests func() int) (code int) {
 		fail(err)
 		return code
 	}
+	houseDir = dir
 	defer func() { _ = os.RemoveAll(dir) }()
 	temporal, err := temporaldev()
 	if err != nil {

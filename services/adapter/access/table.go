@@ -20,7 +20,7 @@ var table = map[string]map[string]Row{
 		"Odds": {Signed, "reads nothing but the request"}, "Verify": {Signed, "reads nothing but the request"},
 	},
 	"wayfarer.dungeon.v1.DungeonService": {
-		"ImportDungeon": {GM, ""}, "ValidateDungeon": {GM, ""}, "GetDungeon": {Member, secrets}, "ListDungeons": {Member, secrets},
+		"ImportDungeon": {GM, ""}, "ValidateDungeon": {Member, "reads nothing but the request and the ruleset"}, "GetDungeon": {Member, secrets}, "ListDungeons": {Member, secrets},
 		"Simulate": {GM, "a report tells of cards"},
 	},
 	"wayfarer.dungeon.v1.RunService": {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"runtime"
+	"syscall"
 	"time"
 )
 
@@ -17,9 +18,9 @@ type loop func(n int)
 // pace tells how many times a loop goes in about the time of a slice.
 func (l loop) pace() int {
 	for n := 1; ; n *= 2 {
-		begin := time.Now()
+		begin := cpu()
 		l(n)
-		if took := time.Since(begin); took > loopSlice/8 {
+		if took := cpu() - begin; took > loopSlice/8 {
 			return max(1, int(float64(n)*float64(loopSlice)/float64(took)))
 		}
 	}
@@ -36,7 +37,17 @@ func (l loop) allocations() float64 {
 	return float64(after.Mallocs-before.Mallocs) / n
 }
 
-// each tells how long one time of each loop takes, in nanoseconds: the medians of slices taken in turn.
+// cpu is the time for which this process has been at work, its garbage collector included: what a quiet core would take,
+// however much else there is to do on the machine.
+func cpu() time.Duration {
+	var u syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {
+		panic(err) // it has no reason to fail
+	}
+	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
+}
+
+// each tells how much time of a core one time of each loop takes, in nanoseconds: the medians of slices taken in turn.
 func each(loops ...loop) []float64 {
 	took, paces := make([][]float64, len(loops)), make([]int, len(loops))
 	for i, l := range loops {
@@ -44,9 +55,9 @@ func each(loops ...loop) []float64 {
 	}
 	for range loopSlices {
 		for i, l := range loops {
-			begin := time.Now()
+			begin := cpu()
 			l(paces[i])
-			took[i] = append(took[i], float64(time.Since(begin))/float64(paces[i]))
+			took[i] = append(took[i], float64(cpu()-begin)/float64(paces[i]))
 		}
 	}
 	out := make([]float64, len(loops))

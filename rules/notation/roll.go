@@ -673,16 +673,12 @@ func (m *PlannedMod) judges() bool { return m.Kind >= KeepHigh && m.Kind <= Fail
 // room if they fit.
 func judge(mods []PlannedMod, values []Value, room []fate) (fates []fate, counts bool) {
 	fates = append(room[:0], make([]fate, len(values))...)
-	var fewOrdered [32]int
-	order := fewOrdered[:0] // by value, rising; of equal ones the later counts as lower, so that the earlier is kept
-	ranked := func() []int {
-		if len(order) == 0 {
-			for i := len(values) - 1; i >= 0; i-- {
-				order = append(order, i)
-			}
-			slices.SortStableFunc(order, func(a, b int) int { return values[a].Cmp(values[b]) })
+	var few [32]int
+	var order []int
+	for i := range mods {
+		if order == nil && mods[i].ranks() {
+			order = rank(values, few[:0])
 		}
-		return order
 	}
 	var fewKept [32]bool
 	var kept []bool
@@ -693,7 +689,7 @@ func judge(mods []PlannedMod, values []Value, room []fate) (fates []fate, counts
 				kept = append(fewKept[:0], make([]bool, len(values))...)
 			}
 			keeps += m.text()
-			m.choose(values, ranked, func(i int) { kept[i] = true })
+			m.choose(values, order, func(i int) { kept[i] = true })
 		}
 	}
 	for i := range kept {
@@ -704,7 +700,7 @@ func judge(mods []PlannedMod, values []Value, room []fate) (fates []fate, counts
 	for _, m := range mods {
 		switch {
 		case m.Kind >= DropHigh && m.Kind <= DropIf:
-			m.choose(values, ranked, func(i int) {
+			m.choose(values, order, func(i int) {
 				if !fates[i].dropped {
 					fates[i].dropped, fates[i].why = true, m.text()
 				}
@@ -721,8 +717,23 @@ func judge(mods []PlannedMod, values []Value, room []fate) (fates []fate, counts
 	return fates, counts
 }
 
-// choose calls f for each value that a keep or drop means.
-func (m *PlannedMod) choose(values []Value, ranked func() []int, f func(i int)) {
+// ranks tells whether a modifier counts the highest or lowest values.
+func (m *PlannedMod) ranks() bool {
+	return m.Kind == KeepHigh || m.Kind == KeepLow || m.Kind == DropHigh || m.Kind == DropLow
+}
+
+// rank lists the places of values by value, rising; of equal ones the later counts as lower, so that the earlier is kept.
+// It goes into room if it fits.
+func rank(values []Value, room []int) []int {
+	for i := len(values) - 1; i >= 0; i-- {
+		room = append(room, i)
+	}
+	slices.SortStableFunc(room, func(a, b int) int { return values[a].Cmp(values[b]) })
+	return room
+}
+
+// choose calls f for each value that a keep or drop means. Order are the places of the values by rank.
+func (m *PlannedMod) choose(values []Value, order []int, f func(i int)) {
 	switch m.Kind { //nolint:exhaustive // keeps and drops only
 	case KeepIf, DropIf:
 		for i, v := range values {
@@ -731,11 +742,11 @@ func (m *PlannedMod) choose(values []Value, ranked func() []int, f func(i int)) 
 			}
 		}
 	case KeepLow, DropLow:
-		for _, i := range ranked()[:min(m.N, len(values))] {
+		for _, i := range order[:min(m.N, len(values))] {
 			f(i)
 		}
 	case KeepHigh, DropHigh:
-		for _, i := range ranked()[max(0, len(values)-m.N):] {
+		for _, i := range order[max(0, len(values)-m.N):] {
 			f(i)
 		}
 	}

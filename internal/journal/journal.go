@@ -12,6 +12,9 @@ import (
 	"unicode/utf8"
 
 	"go.opentelemetry.io/otel/metric"
+	"go.opentelemetry.io/otel/trace"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/auth"
 )
 
 const (
@@ -299,6 +302,13 @@ func (j *Journal[S]) propose(ctx context.Context, cmd Command, at At[S], decide 
 		RequestID: cmd.RequestID, RequestHash: cmd.RequestHash, Actor: cmd.Actor, OverrideReason: cmd.OverrideReason,
 		Time: j.opts.now().UTC().Truncate(time.Millisecond), Fold: j.fold.Version,
 		Events: d.Events, Dice: d.Dice, Note: d.Note, Owing: d.Owing,
+	}
+	// Whoever reads the journal later wants to know by which way a command came. Commands of a program's own have no token.
+	if p, ok := auth.FromContext(ctx); ok {
+		rec.Principal = p.Subject
+	}
+	if sc := trace.SpanContextFromContext(ctx); sc.HasTraceID() {
+		rec.Trace = sc.TraceID().String()
 	}
 	if d.OverrideReason != "" {
 		rec.OverrideReason = d.OverrideReason

@@ -36,8 +36,12 @@ type Record struct {
 	RequestID string
 	// RequestHash tells a repeated request from another one under the same id. It covers method, actor and request.
 	RequestHash string
-	// Actor is the subject who gave the command.
+	// Actor is the subject who gave the command, also when a service gave it for them.
 	Actor string
+	// Principal is the subject of the token with which it came: the actor, or the service that acted for them.
+	Principal string
+	// Trace is the id of the trace of which the call was part, 32 hexadecimal digits; empty without one.
+	Trace string
 	// OverrideReason is set when somebody acted against a refusal or for somebody else.
 	OverrideReason string
 	// Time is when the command was accepted, UTC, cut to milliseconds.

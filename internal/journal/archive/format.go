@@ -47,6 +47,8 @@ type Line struct {
 	RequestID      string            `json:"request_id"`
 	RequestHash    string            `json:"request_hash"`
 	Actor          string            `json:"actor,omitempty"`
+	Principal      string            `json:"principal,omitempty"`
+	Trace          string            `json:"trace,omitempty"`
 	OverrideReason string            `json:"override_reason,omitempty"`
 	Time           time.Time         `json:"time"`
 	Fold           int               `json:"fold"`
@@ -63,7 +65,7 @@ type Line struct {
 func (l Line) Record() journal.Record {
 	return journal.Record{
 		Stream: l.Stream, Seq: l.Seq, Campaign: l.Campaign, Kind: l.Kind, Parent: l.Parent, RequestID: l.RequestID,
-		RequestHash: l.RequestHash, Actor: l.Actor, OverrideReason: l.OverrideReason, Time: l.Time.UTC(), Fold: l.Fold,
+		RequestHash: l.RequestHash, Actor: l.Actor, Principal: l.Principal, Trace: l.Trace, OverrideReason: l.OverrideReason, Time: l.Time.UTC(), Fold: l.Fold,
 		Events: l.Events, Dice: l.Dice, Note: l.Note, Owing: l.Owing,
 	}
 }
@@ -71,7 +73,7 @@ func (l Line) Record() journal.Record {
 func lineOf(service, diceStream string, r journal.Record) Line {
 	l := Line{
 		Service: service, Stream: r.Stream, Seq: r.Seq, Campaign: r.Campaign, Kind: r.Kind, Parent: r.Parent, RequestID: r.RequestID,
-		RequestHash: r.RequestHash, Actor: r.Actor, OverrideReason: r.OverrideReason, Time: r.Time.UTC(), Fold: r.Fold,
+		RequestHash: r.RequestHash, Actor: r.Actor, Principal: r.Principal, Trace: r.Trace, OverrideReason: r.OverrideReason, Time: r.Time.UTC(), Fold: r.Fold,
 		Events: r.Events, Dice: r.Dice, DiceStream: diceStream, Note: r.Note, Owing: r.Owing,
 	}
 	if l.Events == nil {

@@ -112,7 +112,7 @@ func testRoundTrip(t *testing.T, _ Options, place Place) {
 	ctx, s := t.Context(), place(t)
 	full := journal.Record{
 		Stream: "campaigns/c1/runs/ü r'1\"", Seq: 1, Campaign: "c1", Kind: "run", Parent: "parties/p", RequestID: "~ !\"'$.\\",
-		RequestHash: "abc", Actor: "oidc|ada", OverrideReason: "the table agreed", Time: epoch.Add(123 * time.Millisecond),
+		RequestHash: "abc", Actor: "oidc|ada", Principal: "travel", Trace: "4bf92f3577b34da6a3ce929d0e0e4736", OverrideReason: "the table agreed", Time: epoch.Add(123 * time.Millisecond),
 		Fold: 7, Events: []json.RawMessage{
 			json.RawMessage(`{"b": 1.0, "a":[1e3, 12345678901234567890],  "$set":{"x.y":null}, "t":"é\u0000\ud83d\ude00"}`),
 			json.RawMessage(`"text"`), json.RawMessage(` 7`),

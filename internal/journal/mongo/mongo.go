@@ -92,6 +92,8 @@ type recordDoc struct {
 	RequestID      string        `bson:"request_id"`
 	RequestHash    string        `bson:"request_hash"`
 	Actor          string        `bson:"actor,omitempty"`
+	Principal      string        `bson:"principal,omitempty"`
+	Trace          string        `bson:"trace,omitempty"`
 	OverrideReason string        `bson:"override_reason,omitempty"`
 	Time           time.Time     `bson:"time"`
 	Fold           int           `bson:"fold"`
@@ -464,7 +466,7 @@ func listKey(t time.Time, stream string) string {
 func toDoc(r journal.Record) recordDoc {
 	d := recordDoc{
 		ID: journal.RecordID(r.Stream, r.Seq), Stream: r.Stream, Seq: r.Seq, Campaign: r.Campaign, Kind: r.Kind,
-		RequestID: r.RequestID, RequestHash: r.RequestHash, Actor: r.Actor, OverrideReason: r.OverrideReason,
+		RequestID: r.RequestID, RequestHash: r.RequestHash, Actor: r.Actor, Principal: r.Principal, Trace: r.Trace, OverrideReason: r.OverrideReason,
 		Time: r.Time, Fold: r.Fold, Events: make([]string, len(r.Events)), Dice: r.Dice, Note: r.Note, Owing: r.Owing,
 	}
 	for i, e := range r.Events {
@@ -479,7 +481,7 @@ func toDoc(r journal.Record) recordDoc {
 func (d recordDoc) record() journal.Record {
 	r := journal.Record{
 		Stream: d.Stream, Seq: d.Seq, Campaign: d.Campaign, Kind: d.Kind, Parent: d.ListParent,
-		RequestID: d.RequestID, RequestHash: d.RequestHash, Actor: d.Actor, OverrideReason: d.OverrideReason,
+		RequestID: d.RequestID, RequestHash: d.RequestHash, Actor: d.Actor, Principal: d.Principal, Trace: d.Trace, OverrideReason: d.OverrideReason,
 		Time: d.Time.UTC(), Fold: d.Fold, Dice: d.Dice, Note: d.Note, Owing: d.Owing,
 	}
 	for _, e := range d.Events {

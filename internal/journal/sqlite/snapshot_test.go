@@ -144,7 +144,7 @@ func TestWhatCannotBeFrozen(t *testing.T) {
 	if _, err := stores[0].writer.ExecContext(t.Context(), "PRAGMA user_version = 99"); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Freeze(t.Context(), later...); err == nil || !strings.Contains(err.Error(), "schema version 99, this program reads 1") {
+	if _, err := Freeze(t.Context(), later...); err == nil || !strings.Contains(err.Error(), "schema version 99, this program reads 2") {
 		t.Errorf("a later format: %v", err)
 	}
 	// What was frozen before the failure is writable again.

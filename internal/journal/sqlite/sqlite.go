@@ -25,7 +25,7 @@ import (
 
 const (
 	// schemaVersion is kept in the file's user_version. A file of a later version is refused.
-	schemaVersion = 1
+	schemaVersion = 2
 
 	// busyTimeout is how long SQLite waits for the lock of another process, operationTimeout how long an operation takes
 	// at most, waiting for our own writers included. The first is the shorter one, since SQLite's wait does not end with
@@ -55,6 +55,8 @@ CREATE TABLE IF NOT EXISTS records (
 	dice            TEXT    NOT NULL, -- JSON array
 	note            TEXT    NOT NULL,
 	owing           INTEGER NOT NULL,
+	principal       TEXT    NOT NULL DEFAULT '',
+	trace           TEXT    NOT NULL DEFAULT '',
 	PRIMARY KEY (stream, seq),
 	UNIQUE (stream, request_id)
 );
@@ -80,7 +82,13 @@ CREATE INDEX IF NOT EXISTS owing_kind ON owing (kind, id);
 CREATE INDEX IF NOT EXISTS owing_stream ON owing (stream, seq);
 `
 
-const columns = `stream, seq, campaign, kind, parent, request_id, request_hash, actor, override_reason, time, fold, events, dice, note, owing`
+// fromFirst are what files of version 1 lack.
+const fromFirst = `
+ALTER TABLE records ADD COLUMN principal TEXT NOT NULL DEFAULT '';
+ALTER TABLE records ADD COLUMN trace     TEXT NOT NULL DEFAULT '';
+`
+
+const columns = `stream, seq, campaign, kind, parent, request_id, request_hash, actor, override_reason, time, fold, events, dice, note, owing, principal, trace`
 
 const (
 	readRecords = `SELECT ` + columns + ` FROM records WHERE stream = ? AND seq > ? ORDER BY seq LIMIT ?`
@@ -146,7 +154,7 @@ func open(ctx context.Context, path string) (_ *Store, err error) {
 		db  *sql.DB
 		sql string
 	}{
-		{&s.insert, s.writer, `INSERT INTO records (` + columns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`},
+		{&s.insert, s.writer, `INSERT INTO records (` + columns + `) VALUES (?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?,?) ON CONFLICT DO NOTHING`},
 		{&s.taken, s.writer, `SELECT EXISTS (SELECT 1 FROM records WHERE stream = ? AND seq = ?)`},
 		{&s.read, s.reader, readRecords},
 		{&s.byRequest, s.reader, `SELECT ` + columns + ` FROM records WHERE stream = ? AND request_id = ?`},
@@ -205,7 +213,11 @@ func (s *Store) migrateOnce(ctx context.Context) error {
 	case version > schemaVersion:
 		return fmt.Errorf("the file has schema version %d, this program knows %d", version, schemaVersion)
 	}
-	if _, err := tx.ExecContext(ctx, schema+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion)); err != nil {
+	change := schema
+	if version == 1 {
+		change = fromFirst
+	}
+	if _, err := tx.ExecContext(ctx, change+fmt.Sprintf("PRAGMA user_version = %d;", schemaVersion)); err != nil {
 		return err
 	}
 	return tx.Commit()
@@ -282,7 +294,7 @@ func row(r journal.Record) ([]any, error) {
 	}
 	return []any{
 		r.Stream, r.Seq, r.Campaign, r.Kind, r.Parent, r.RequestID, r.RequestHash,
-		r.Actor, r.OverrideReason, r.Time.UnixMilli(), r.Fold, string(ev), string(dice), r.Note, r.Owing,
+		r.Actor, r.OverrideReason, r.Time.UnixMilli(), r.Fold, string(ev), string(dice), r.Note, r.Owing, r.Principal, r.Trace,
 	}, nil
 }
 
@@ -373,7 +385,7 @@ func records(rows *sql.Rows, err error) ([]journal.Record, error) {
 			texts        []string
 		)
 		if err := rows.Scan(&r.Stream, &r.Seq, &r.Campaign, &r.Kind, &r.Parent, &r.RequestID, &r.RequestHash, &r.Actor,
-			&r.OverrideReason, &ms, &r.Fold, &events, &dice, &r.Note, &r.Owing); err != nil {
+			&r.OverrideReason, &ms, &r.Fold, &events, &dice, &r.Note, &r.Owing, &r.Principal, &r.Trace); err != nil {
 			return nil, err
 		}
 		r.Time = time.UnixMilli(ms).UTC()

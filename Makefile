@@ -88,7 +88,7 @@ test-images: images ## start every image
 
 .PHONY: test
 test: ## everything that CI runs; the test runner's summary comes last
-	@tools/check.sh check-format vet house check-generate lint-proto breaking lint workflowcheck test-tools test-servers test-deploy test-chaos -- test-go
+	@tools/check.sh check-format vet house check-generate lint-proto breaking lint workflowcheck vuln check-licences test-tools test-servers test-deploy test-chaos -- test-go
 
 .PHONY: check-format
 check-format:
@@ -110,6 +110,25 @@ lint: $(TOOLS)/golangci-lint ## golangci-lint on the house's modules
 .PHONY: workflowcheck
 workflowcheck: $(TOOLS)/workflowcheck
 	@if [[ -d workflows ]]; then $< ./workflows/...; else echo "no workflows yet"; fi
+
+# Of the code that is called, by the database that a module of its own brings along, so that nothing is asked of the network.
+.PHONY: vuln
+vuln: $(TOOLS)/govulncheck .tmp/vulndb/.stamp ## known vulnerabilities in code that is called
+	@$< -db file://'$(CURDIR)'/.tmp/vulndb ./...
+
+.tmp/vulndb/.stamp: $(TOOLS)/indexdb
+	@rm -rf .tmp/vulndb
+	$< -out .tmp/vulndb -vulns "$$($(OUTSIDE) go -C tools/vuln list -m -f '{{.Dir}}' golang.org/x/vulndb)/data/osv"
+	touch $@
+
+.PHONY: licences
+licences: ## list the licences of dependencies in docs/licences.md
+	@$(OUTSIDE) go -C tools run ./licences .. >.tmp/licences.md
+	mv .tmp/licences.md docs/licences.md
+
+.PHONY: check-licences
+check-licences:
+	@$(OUTSIDE) go -C tools run ./licences .. | diff docs/licences.md - || { echo 'run "make licences" and commit what it writes' >&2; exit 1; }
 
 .PHONY: test-tools
 test-tools:
@@ -230,3 +249,5 @@ $(eval $(call tool,cyclonedx-gomod,sbom,github.com/CycloneDX/cyclonedx-gomod/cmd
 $(eval $(call tool,gotestsum,test,gotest.tools/gotestsum,))
 $(eval $(call tool,ghz,load,github.com/bojand/ghz/cmd/ghz,))
 $(eval $(call tool,workflowcheck,test,go.temporal.io/sdk/contrib/tools/workflowcheck,))
+$(eval $(call tool,govulncheck,vuln,golang.org/x/vuln/cmd/govulncheck,))
+$(eval $(call tool,indexdb,vuln,golang.org/x/vulndb/cmd/indexdb,))

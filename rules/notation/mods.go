@@ -93,7 +93,8 @@ func (p *parser) mod(blank bool) (Mod, bool, error) {
 			}
 		}
 		if s.compare != 0 {
-			if m.Compare, err = p.matching(s.compare == 'm'); err != nil {
+			// Behind a mark of explosion "!=" is one more mark.
+			if m.Compare, err = p.matching(s.compare == 'm', s.text[len(s.text)-1] != '!'); err != nil {
 				return m, true, err
 			}
 		}
@@ -130,9 +131,12 @@ func (p *parser) spells(text string) bool {
 	return true
 }
 
-// matching reads a comparison, or a number that stands for being equal to it.
-func (p *parser) matching(mandatory bool) (*Compare, error) {
+// matching reads a comparison, or a number that stands for being equal to it. Unequal tells that "!=" is one here.
+func (p *parser) matching(mandatory, unequal bool) (*Compare, error) {
 	op := p.comparison()
+	if op == "" && unequal && p.accept("!=") {
+		op = "<>"
+	}
 	if op == "" {
 		if !mandatory && !p.paramAt() {
 			return nil, nil //nolint:nilnil // there is none

@@ -549,12 +549,18 @@ func (p *parser) group(end rune, first *Expr, at int) (*Expr, error) {
 			if !p.accept(",") {
 				return nil, p.fail(`"," or "` + string(end) + `"`)
 			}
+			if p.blanks(); end == ')' && p.accept(")") { // a comma more
+				break
+			}
 		}
 		e, err := p.compare()
 		if err != nil {
 			return nil, err
 		}
 		parts = append(parts, e)
+	}
+	if end == ')' && len(parts) == 1 {
+		return parts[0], nil // a set of one part, of which nothing can be chosen
 	}
 	e, err := p.node(Expr{Kind: Group, Args: parts, column: at + 1})
 	if err != nil {

@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"os"
 	"strings"
 	"testing"
 )
@@ -115,6 +116,39 @@ func TestOddsRefuse(t *testing.T) {
 			t.Parallel()
 			if out, err := oddsOf(t, strings.Fields(args)...); err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("got %q, %v", out, err)
+			}
+		})
+	}
+}
+
+// The table of hostile notations on the command line.
+func TestHostileNotationsOnTheCommandLine(t *testing.T) {
+	t.Parallel()
+	raw, err := os.ReadFile("../../../rules/notation/testdata/hostile.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var list []struct {
+		Name, Text, Code, Canonical string
+		Times                       int
+	}
+	if err := json.Unmarshal(raw, &list); err != nil {
+		t.Fatal(err)
+	}
+	for _, h := range list {
+		t.Run(h.Name, func(t *testing.T) {
+			t.Parallel()
+			text := strings.Repeat(h.Text, max(h.Times, 1))
+			out, err := oddsOf(t, "--json", "--", text)
+			switch {
+			case text == "" || len([]rune(text)) > 4096: // the request itself is no good
+				if err == nil || !strings.Contains(err.Error(), "notation: must be at") {
+					t.Errorf("got %.200s, %v", out, err)
+				}
+			case h.Code == "" && (err != nil || !strings.Contains(out, `"`+h.Canonical+`"`)):
+				t.Errorf("got %.200s, %v", out, err)
+			case h.Code != "" && (err == nil || !strings.Contains(err.Error(), h.Code)):
+				t.Errorf("got %.200s, %v, want %s", out, err, h.Code)
 			}
 		})
 	}

@@ -175,7 +175,7 @@ func (w *world) ask(dungeon string, band []object, own object) map[string]object
 		"dungeon.v1.DelveService/CastSpell": {"id": "a", "minutes": 1}, "dungeon.v1.DelveService/EndSpell": {"id": "a"},
 		"dungeon.v1.DelveService/AddRemark": {"text": "x"}, "dungeon.v1.DelveService/NarrateEvent": {"spill": 1, "event": 1, "shows": "x"},
 		"dungeon.v1.DelveService/RaiseDanger": {"dice": 1, "reason": "x"}, "dungeon.v1.DelveService/AdjustDelve": {"reason": "x", "pool": 1},
-		"dungeon.v1.DelveService/LeaveDelve": {"target": "TRAVEL"},
+		"dungeon.v1.DelveService/LeaveDelve": {"target": "TRAVEL"}, "dungeon.v1.DelveService/SimulateDelves": {"runs": 1},
 
 		expeditions + "CreateExpedition": {"title": "x"}, expeditions + "Execute": {"search": object{"character": w.character("ada2")}},
 		expeditions + "SetAbsence": {"absence": object{"policy": "POLICY_WAIT"}}, expeditions + "AbandonExpedition": {"name": w.assembling},
@@ -210,7 +210,7 @@ func (w *world) ask(dungeon string, band []object, own object) map[string]object
 		journeys + "StartJourney": own.with("company", w.campaign+"/companies/road"), journeys + "Move": {"to": object{"q": 1, "r": 0}}, journeys + "Forage": {},
 		journeys + "EnterLocation": {"location": "hamlet"}, journeys + "BuyFood": {"steps": 1}, journeys + "BuyGear": {"item": "torch", "count": 1},
 		journeys + "AddMember": {"member": object{"name": "Hob", "hp": 4, "str": 10}}, journeys + "RemoveMember": {"member": "Hob"}, journeys + "Distribute": {},
-		journeys + "Harm": {"member": "ada", "hp": 1}, journeys + "Adjust": {"reason": "x"}, journeys + "TakeTurn": {"trigger": "activity"}, journeys + "Light": {"kind": "torch"}, journeys + "JoinJourney": {"label": "Ada"}, journeys + "PrepareRemains": {"count": 1, "carrier": "ada"},
+		journeys + "Harm": {"member": "ada", "hp": 1}, journeys + "Adjust": {"reason": "x"}, journeys + "TakeTurn": {"trigger": "activity"}, journeys + "Light": {"kind": "torch"}, journeys + "JoinJourney": {"label": "Ada"}, journeys + "SimulateJourneys": {"region": w.campaign + "/regions/vale", "from": object{"q": 0, "r": 0}, "to": object{"q": 1, "r": 0}, "runs": 1}, journeys + "PrepareRemains": {"count": 1, "carrier": "ada"},
 		"travel.v1.MissionService/CreateMissionBoard": {"title": "x"}, "travel.v1.MissionService/RollMissions": {"count": 3},
 		"travel.v1.MissionService/UseMission": {"number": 1}, "travel.v1.MissionService/TakeMission": {"number": 1}, "travel.v1.MissionService/DropMission": {"number": 1},
 	}

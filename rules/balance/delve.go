@@ -143,17 +143,28 @@ func (s *delveSums) merge(o *delveSums) {
 	s.bySpills.merge(o.bySpills)
 }
 
+func (p DelvePlan) sampling() sampling { return sampling{p.Runs, p.Seed, p.Workers, p.Progress} }
+
+// Check refuses a plan as [RunDelves] would, without playing it; steps of a script are refused when they are played.
+func (p DelvePlan) Check() error {
+	_, err := p.simulator()
+	return err
+}
+
+func (p DelvePlan) simulator() (*dangerpool.Simulator, error) {
+	if err := p.sampling().check(); err != nil {
+		return nil, err
+	}
+	return dangerpool.NewSimulator(p.Ruleset, p.Expedition)
+}
+
 // RunDelves plays a plan. It fails with a refusal that names the field of the plan, or with ctx's error.
 func RunDelves(ctx context.Context, p DelvePlan) (DelveReport, error) {
-	how := sampling{p.Runs, p.Seed, p.Workers, p.Progress}
-	if err := how.check(); err != nil {
-		return DelveReport{}, err
-	}
-	sim, err := dangerpool.NewSimulator(p.Ruleset, p.Expedition)
+	sim, err := p.simulator()
 	if err != nil {
 		return DelveReport{}, err
 	}
-	total, err := sample(ctx, how, func(c *chance) (*delveSums, func() error) {
+	total, err := sample(ctx, p.sampling(), func(c *chance) (*delveSums, func() error) {
 		sum, player := newDelveSums(p.Ruleset), sim.Player(c.face)
 		return sum, func() error {
 			r, err := player.Play()

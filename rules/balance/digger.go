@@ -150,6 +150,12 @@ func Run(ctx context.Context, p Plan) (Report, error) {
 	return total.report(p.Dungeon, members), nil
 }
 
+// Check refuses a plan as [Run] would, without playing it.
+func (p Plan) Check() error {
+	_, _, err := p.simulator()
+	return err
+}
+
 func (p Plan) simulator() (*digger.Simulator, int, error) {
 	if err := p.sampling().check(); err != nil {
 		return nil, 0, err

@@ -152,18 +152,29 @@ func (s *journeySums) merge(o *journeySums) {
 	}
 }
 
+func (p JourneyPlan) sampling() sampling { return sampling{p.Runs, p.Seed, p.Workers, p.Progress} }
+
+// Check refuses a plan as [RunJourneys] would, without playing it.
+func (p JourneyPlan) Check() error {
+	_, err := p.simulator()
+	return err
+}
+
+func (p JourneyPlan) simulator() (*diedrop.Simulator, error) {
+	if err := p.sampling().check(); err != nil {
+		return nil, err
+	}
+	return diedrop.NewSimulator(p.Ruleset, p.Trip)
+}
+
 // RunJourneys plays a plan. It fails with a refusal that names the field of the plan, or with ctx's error.
 func RunJourneys(ctx context.Context, p JourneyPlan) (JourneyReport, error) {
-	how := sampling{p.Runs, p.Seed, p.Workers, p.Progress}
-	if err := how.check(); err != nil {
-		return JourneyReport{}, err
-	}
-	sim, err := diedrop.NewSimulator(p.Ruleset, p.Trip)
+	sim, err := p.simulator()
 	if err != nil {
 		return JourneyReport{}, err
 	}
 	legs := sim.Legs()
-	total, err := sample(ctx, how, func(c *chance) (*journeySums, func() error) {
+	total, err := sample(ctx, p.sampling(), func(c *chance) (*journeySums, func() error) {
 		sum := &journeySums{
 			perDay: max(1, p.Ruleset.RoundsPerDay()), endings: map[string]int{}, food: map[string]int{}, order: map[string]int{},
 			byDays: make(histogram, mostDays+1), byHungry: make(histogram, mostDays+1), steps: make([]step, len(legs)),

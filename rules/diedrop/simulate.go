@@ -92,18 +92,21 @@ func FindRoute(rs *Ruleset, m *Map, from, to Hex, boat bool) ([]Hex, error) {
 	}
 	ways, largest := map[Hex]*way{from: {}}, dieSides(rs.DieChain[0])
 	t := &turn{Journey: Journey{Ruleset: rs, Map: m, Boat: boat}}
+	// The edge of what is known, in the order in which it became known, so that the answer does not depend on chance.
+	edge := []Hex{from}
 	for {
-		var at Hex
-		var best *way
-		for _, h := range m.Hexes { // in the order of the map, so that the answer does not depend on chance
-			w := ways[Hex{h.Q, h.R}]
-			if w != nil && !w.done && (best == nil || w.cost < best.cost || w.cost == best.cost && w.steps < best.steps) {
-				at, best = Hex{h.Q, h.R}, w
-			}
-		}
-		if best == nil {
+		if len(edge) == 0 {
 			return nil, play.Refuse(OffMap, "no way leads from (%d,%d) to (%d,%d)", from.Q, from.R, to.Q, to.R).At("to")
 		}
+		nearest := 0
+		for i, h := range edge {
+			if w, least := ways[h], ways[edge[nearest]]; w.cost < least.cost || w.cost == least.cost && w.steps < least.steps {
+				nearest = i
+			}
+		}
+		at := edge[nearest]
+		best := ways[at]
+		edge = slices.Delete(edge, nearest, nearest+1)
 		if best.done = true; at == to {
 			break
 		}
@@ -115,7 +118,11 @@ func FindRoute(rs *Ruleset, m *Map, from, to Hex, boat bool) ([]Hex, error) {
 			n, keep := rs.checkFor(terrain, t.way(at, next) != RouteTerrain)
 			chance, _ := rs.StepDownChance(largest, n, keep).Float64()
 			w := &way{cost: best.cost + chance, steps: best.steps + 1, from: at}
-			if old := ways[next]; old == nil || !old.done && (w.cost < old.cost || w.cost == old.cost && w.steps < old.steps) {
+			old := ways[next]
+			if old == nil {
+				edge = append(edge, next)
+			}
+			if old == nil || !old.done && (w.cost < old.cost || w.cost == old.cost && w.steps < old.steps) {
 				ways[next] = w
 			}
 		}

@@ -59,8 +59,7 @@ type Server struct {
 	definitions *adapter.Aggregate[definition, *dungeonv1.DungeonEvent]
 	runs        *adapter.Aggregate[run, *dungeonv1.RunEvent]
 	delves      *delve.Server
-	// simulations has a place for each that may run at once.
-	simulations chan struct{}
+	simulations adapter.Simulations
 }
 
 // New returns a server.
@@ -75,7 +74,6 @@ func New(cfg Config) (*Server, error) {
 		cfg: cfg, log: cfg.Logger, access: adapter.NewAccess(cfg.Members),
 		definitions: adapter.NewAggregate(cfg.Store, nil, definitionSpec, cfg.Journal...),
 		runs:        adapter.NewAggregate(cfg.Store, adapter.RemoteKeys{Client: cfg.Dice}, runSpec, cfg.Journal...),
-		simulations: make(chan struct{}, maxSimulations),
 	}
 	var err error
 	s.delves, err = delve.New(delve.Config{

@@ -1,10 +1,9 @@
 package dungeon
 
 import (
+	"cmp"
 	"context"
-	"runtime"
 	"strings"
-	"time"
 
 	"google.golang.org/grpc"
 
@@ -16,14 +15,8 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/services/adapter"
 )
 
-const (
-	defaultRuns = 10_000
-	// A simulation takes a share of the cores, so that play goes on beside it; more than two at once are turned away.
-	maxSimulations = 2
-	simulatorRetry = 5 * time.Second
-	// progressParts is how many times a simulation tells of its progress.
-	progressParts = 20
-)
+// mostVaried bounds the runs of a simulation that is played once more for every variant.
+const mostVaried = 20_000
 
 // Simulate implements DungeonService.
 func (s *Server) Simulate(req *dungeonv1.SimulateRequest, out grpc.ServerStreamingServer[dungeonv1.SimulateResponse]) error {
@@ -43,39 +36,77 @@ func (s *Server) Simulate(req *dungeonv1.SimulateRequest, out grpc.ServerStreami
 	if err != nil {
 		return err
 	}
-	select {
-	case s.simulations <- struct{}{}:
-		defer func() { <-s.simulations }()
-	default:
-		return fault.New(fault.ResourceExhausted, "SIMULATOR_BUSY", "%d simulations are running", maxSimulations).After(simulatorRetry)
-	}
 	p := balance.Plan{
 		Ruleset: rules, Dungeon: d, Policy: digger.Policy(req.GetPolicy()), Members: int(req.GetMembers()), Party: partyFrom(req.GetParty()),
-		Runs: int(req.GetRuns()), Seed: uint64(req.GetSeed()), Workers: max(1, runtime.GOMAXPROCS(0)/maxSimulations),
+		Runs: cmp.Or(int(req.GetRuns()), adapter.DefaultRuns), Seed: uint64(req.GetSeed()), Workers: adapter.SimulationWorkers(),
 	}
-	if p.Runs == 0 {
-		p.Runs = defaultRuns
+	if (req.GetSensitivity() || req.GetPartySizes()) && p.Runs > mostVaried {
+		return fault.Invalid("runs", "with sensitivity or party_sizes at most %d", mostVaried)
 	}
-	ctx, stop := context.WithCancel(ctx)
+	if req.GetPartySizes() && p.Party != nil {
+		return fault.Invalid("party_sizes", "sizes are compared with reference parties")
+	}
+	if err := p.Check(); err != nil {
+		return adapter.Fault(err)
+	}
+	leave, err := s.simulations.Enter()
+	if err != nil {
+		return err
+	}
+	defer leave()
+	all := p.Runs
+	if req.GetSensitivity() {
+		all += balance.SensitivityRuns(p)
+	}
+	if req.GetPartySizes() {
+		all += balance.SizesRuns(p)
+	}
+	ctx, progress, stop := adapter.SimulationProgress(ctx, all, func(done int) error {
+		return out.Send(&dungeonv1.SimulateResponse{News: &dungeonv1.SimulateResponse_Progress{
+			Progress: &dungeonv1.SimulationProgress{Done: i32(done), Runs: i32(all)},
+		}})
+	})
 	defer stop()
-	told := 0
-	p.Progress = func(done int) {
-		if done-told < p.Runs/progressParts || done == p.Runs {
-			return
-		}
-		told = done
-		// Who cannot be told is gone, and the stream says so at the end.
-		if err := out.Send(&dungeonv1.SimulateResponse{News: &dungeonv1.SimulateResponse_Progress{
-			Progress: &dungeonv1.SimulationProgress{Done: i32(done), Runs: i32(p.Runs)},
-		}}); err != nil {
-			stop()
-		}
-	}
+	done := 0
+	p.Progress = func(n int) { progress(done + n) }
 	report, err := balance.Run(ctx, p)
 	if err != nil {
 		return adapter.Fault(err)
 	}
-	return out.Send(&dungeonv1.SimulateResponse{News: &dungeonv1.SimulateResponse_Report{Report: reportOf(rules, d, report)}})
+	res := reportOf(rules, d, report)
+	if done = p.Runs; req.GetSensitivity() {
+		_, changes, err := balance.Sensitivity(ctx, p)
+		if err != nil {
+			return adapter.Fault(err)
+		}
+		for _, x := range changes {
+			res.Sensitivity = append(res.Sensitivity, &dungeonv1.SimulatedChange{
+				Card: x.Card, What: x.What, From: x.From, To: x.To, SuccessRate: x.SuccessRate, Difference: x.Difference,
+			})
+		}
+		done += balance.SensitivityRuns(p)
+	}
+	if req.GetPartySizes() {
+		sizes, err := balance.PartySizes(ctx, p)
+		if err != nil {
+			return adapter.Fault(err)
+		}
+		for _, x := range sizes {
+			res.PartySizes = append(res.PartySizes, &dungeonv1.SimulatedSize{
+				Members: i32(x.Members), Success: &dungeonv1.SimulatedRate{Rate: x.SuccessRate, Low: x.Interval[0], High: x.Interval[1]},
+				MeanChallenges: x.MeanChallenges, Endings: countsOf(x.Endings),
+			})
+		}
+	}
+	return out.Send(&dungeonv1.SimulateResponse{News: &dungeonv1.SimulateResponse_Report{Report: res}})
+}
+
+func countsOf(counts map[string]int) map[string]int32 {
+	out := map[string]int32{}
+	for name, n := range counts {
+		out[name] = i32(n)
+	}
+	return out
 }
 
 // simulated finds the dungeon of a request.
@@ -119,10 +150,7 @@ func reportOf(rules *digger.Ruleset, d *digger.Dungeon, r balance.Report) *dunge
 	out := &dungeonv1.SimulationReport{
 		Runs: i32(r.Runs), SuccessRate: r.SuccessRate, SuccessLow: r.Interval[0], SuccessHigh: r.Interval[1],
 		Band:    &dungeonv1.Band{Low: band.Low, High: band.High, Holds: band.Holds(r.SuccessRate)},
-		Endings: map[string]int32{}, MeanChallenges: r.MeanChallenges,
-	}
-	for ending, n := range r.Endings {
-		out.Endings[ending] = i32(n)
+		Endings: countsOf(r.Endings), MeanChallenges: r.MeanChallenges,
 	}
 	for _, p := range r.Curve {
 		out.Curve = append(out.Curve, &dungeonv1.SimulatedChallenge{

@@ -82,6 +82,57 @@ func TestASimulationTellsOfItsProgressAndReports(t *testing.T) {
 	}
 }
 
+func TestSimulationsOfEverySizeAndOfChangedNumbers(t *testing.T) {
+	t.Parallel()
+	n := newWorld(t).node()
+	req := inline(60)
+	req.Sensitivity, req.PartySizes = true, true
+	news, err := n.simulate(gm, req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := digger.ShippedDungeons()[0]
+	p := balance.Plan{Ruleset: digger.Default(), Dungeon: &d, Runs: 60, Seed: 7}
+	_, changes, err := balance.Sensitivity(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sizes, err := balance.PartySizes(t.Context(), p)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := news[len(news)-1].GetReport()
+	if len(r.GetSensitivity()) != len(changes) || len(r.GetPartySizes()) != len(sizes) {
+		t.Fatalf("%d changes of %d, %d sizes of %d", len(r.GetSensitivity()), len(changes), len(r.GetPartySizes()), len(sizes))
+	}
+	for i, c := range r.GetSensitivity() {
+		if w := changes[i]; c.GetCard() != w.Card || c.GetWhat() != w.What || c.GetFrom() != w.From || c.GetTo() != w.To ||
+			c.GetSuccessRate() != w.SuccessRate || c.GetDifference() != w.Difference {
+			t.Errorf("change %d: %v, want %+v", i, c, w)
+		}
+	}
+	for i, s := range r.GetPartySizes() {
+		if w := sizes[i]; s.GetMembers() != i32(w.Members) || s.GetSuccess().GetRate() != w.SuccessRate || s.GetSuccess().GetLow() != w.Interval[0] ||
+			s.GetSuccess().GetHigh() != w.Interval[1] || s.GetMeanChallenges() != w.MeanChallenges || s.GetEndings()["won"] != i32(w.Endings["won"]) {
+			t.Errorf("size %d: %v, want %+v", i, s, w)
+		}
+	}
+	all := int32(60)
+	all += i32(balance.SensitivityRuns(p) + balance.SizesRuns(p))
+	last := int32(0)
+	for _, x := range news[:len(news)-1] {
+		if x.GetProgress().GetRuns() != all || x.GetProgress().GetDone() <= last {
+			t.Errorf("progress %v after %d of %d", x.GetProgress(), last, all)
+		}
+		last = x.GetProgress().GetDone()
+	}
+	if len(news) < 15 {
+		t.Errorf("told %d times", len(news))
+	}
+}
+
+func i32(n int) int32 { return int32(n) } //nolint:gosec // small
+
 func TestSimulationsOfAnOwnParty(t *testing.T) {
 	t.Parallel()
 	n := newWorld(t).node()
@@ -122,12 +173,16 @@ func TestBadSimulationsAreRefused(t *testing.T) {
 		"of another campaign": {gm, func(r *dungeonv1.SimulateRequest) {
 			r.What = &dungeonv1.SimulateRequest_Dungeon{Dungeon: "campaigns/other/dungeons/x"}
 		}, refusal{codes.NotFound, "NOT_FOUND", "dungeon"}},
-		"without a final":  {gm, func(r *dungeonv1.SimulateRequest) { drop(r.GetDefinition(), "final") }, refusal{codes.InvalidArgument, "INVALID_DUNGEON", "dungeon.cards"}},
-		"too many runs":    {gm, func(r *dungeonv1.SimulateRequest) { r.Runs = 200_001 }, refusal{codes.InvalidArgument, "INVALID", "runs"}},
-		"a strange policy": {gm, func(r *dungeonv1.SimulateRequest) { r.Policy = "reckless" }, refusal{codes.InvalidArgument, "INVALID", "policy"}},
-		"a party of one":   {gm, func(r *dungeonv1.SimulateRequest) { r.Party = append(r.Party, member) }, refusal{codes.InvalidArgument, "INVALID", "party"}},
-		"one member":       {gm, func(r *dungeonv1.SimulateRequest) { r.Members = 1 }, refusal{codes.InvalidArgument, "INVALID", "members"}},
-		"twins":            {gm, func(r *dungeonv1.SimulateRequest) { r.Party = append(r.Party, member, member) }, refusal{codes.InvalidArgument, "INVALID", "party[1]"}},
+		"without a final":                 {gm, func(r *dungeonv1.SimulateRequest) { drop(r.GetDefinition(), "final") }, refusal{codes.InvalidArgument, "INVALID_DUNGEON", "dungeon.cards"}},
+		"too many runs":                   {gm, func(r *dungeonv1.SimulateRequest) { r.Runs = 200_001 }, refusal{codes.InvalidArgument, "INVALID", "runs"}},
+		"a strange policy":                {gm, func(r *dungeonv1.SimulateRequest) { r.Policy = "reckless" }, refusal{codes.InvalidArgument, "INVALID", "policy"}},
+		"a party of one":                  {gm, func(r *dungeonv1.SimulateRequest) { r.Party = append(r.Party, member) }, refusal{codes.InvalidArgument, "INVALID", "party"}},
+		"one member":                      {gm, func(r *dungeonv1.SimulateRequest) { r.Members = 1 }, refusal{codes.InvalidArgument, "INVALID", "members"}},
+		"twins":                           {gm, func(r *dungeonv1.SimulateRequest) { r.Party = append(r.Party, member, member) }, refusal{codes.InvalidArgument, "INVALID", "party[1]"}},
+		"too many runs for every variant": {gm, func(r *dungeonv1.SimulateRequest) { r.Runs, r.Sensitivity = 20_001, true }, refusal{codes.InvalidArgument, "INVALID", "runs"}},
+		"sizes of one's own party": {gm, func(r *dungeonv1.SimulateRequest) {
+			r.Party, r.PartySizes = append(r.Party, member, &dungeonv1.SimulatedMember{Id: "b"}), true
+		}, refusal{codes.InvalidArgument, "INVALID", "party_sizes"}},
 		"a quality of nobody": {gm, func(r *dungeonv1.SimulateRequest) {
 			r.Party = append(r.Party, member, &dungeonv1.SimulatedMember{Id: "b", Tools: []*dungeonv1.SimulatedTool{
 				{Id: "x", Ability: "wits", Rating: "minor", Qualities: []string{"shiny"}},

@@ -56,6 +56,8 @@ type Server struct {
 	regions  *adapter.Aggregate[region, *travelv1.RegionEvent]
 	journeys *adapter.Aggregate[journey, *travelv1.JourneyEvent]
 	boards   *adapter.Aggregate[board, *travelv1.MissionBoardEvent]
+
+	simulations adapter.Simulations
 }
 
 // New returns a server. Run [Server.Sweep] beside it.

@@ -1034,6 +1034,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/campaigns/{campaign}/delves:simulate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * SimulateDelves plays expeditions many times with the engine of real delves, by the rules of the campaign, and tells how they came out: progress while it plays, the report last.
+         * @description SimulateDelves plays expeditions many times with the engine of real delves, by the rules of the campaign, and tells how they came out: progress while it plays, the report last. The same request gets the same report. It changes nothing. GMs only. Fails with INVALID_ARGUMENT that names the field, for example script[2]; with RESOURCE_EXHAUSTED SIMULATOR_BUSY when as many simulations run as the server bears. Refused at script[i]: what its steps are refused with.
+         */
+        post: operations["DelveService_SimulateDelves"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/campaigns/{campaign}/dungeons": {
         parameters: {
             query?: never;
@@ -1815,6 +1835,26 @@ export interface paths {
         get: operations["JourneyService_WatchJourney"];
         put?: never;
         post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/campaigns/{campaign}/journeys:simulate": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * SimulateJourneys plays journeys through a region many times with the engine of real ones, by the rules of the campaign, and tells how they came out: progress while it plays, the report last.
+         * @description SimulateJourneys plays journeys through a region many times with the engine of real ones, by the rules of the campaign, and tells how they came out: progress while it plays, the report last. The same request gets the same report. It changes nothing. GMs only. Fails with NOT_FOUND (region), with INVALID_ARGUMENT that names the field (NOT_ADJACENT and OFF_MAP at route[i], from or to among them), with RESOURCE_EXHAUSTED SIMULATOR_BUSY when as many simulations run as the server bears. Refused: NO_ROOM at food.
+         */
+        post: operations["JourneyService_SimulateJourneys"];
         delete?: never;
         options?: never;
         head?: never;
@@ -4949,6 +4989,48 @@ export interface components {
         };
         /** @description DelveSettled ends a delve. */
         "wayfarer.dungeon.v1.DelveSettled": Record<string, never>;
+        /** @description DelveSimulation is how simulated expeditions came out. */
+        "wayfarer.dungeon.v1.DelveSimulation": {
+            /** @description Share with at least one combat event. */
+            anyCombat?: components["schemas"]["wayfarer.dungeon.v1.SimulatedRate"];
+            /** @description Expeditions by number of combat events, likewise. */
+            byCombats?: number[];
+            /** @description Expeditions by number of events, from 0; the last place counts those with as many or more. */
+            byEvents?: number[];
+            /** @description Expeditions by number of spills, likewise. */
+            bySpills?: number[];
+            /** @description Combat events. */
+            combats?: components["schemas"]["wayfarer.dungeon.v1.SimulatedMean"];
+            /** @description Dice that came into the pool. */
+            dice?: components["schemas"]["wayfarer.dungeon.v1.SimulatedMean"];
+            /** @description Expeditions by outcome: "finished", "turned_back", "went_dark". */
+            endings?: {
+                [key: string]: number;
+            };
+            /** @description Events by their number. */
+            eventTable?: components["schemas"]["wayfarer.dungeon.v1.SimulatedEvent"][];
+            /** @description Events. */
+            events?: components["schemas"]["wayfarer.dungeon.v1.SimulatedMean"];
+            /** @description Share that took every leg. */
+            finished?: components["schemas"]["wayfarer.dungeon.v1.SimulatedRate"];
+            /** @description Legs gone into. */
+            legs?: components["schemas"]["wayfarer.dungeon.v1.SimulatedMean"];
+            /** @description In-game minutes (POOL-TIME-01). */
+            minutes?: components["schemas"]["wayfarer.dungeon.v1.SimulatedMean"];
+            /**
+             * Format: int32
+             * @description Expeditions played.
+             */
+            runs?: number;
+            /** @description Spills by severity, from none to the last. */
+            severities?: components["schemas"]["wayfarer.dungeon.v1.SimulatedSeverity"][];
+            /** @description Spills. */
+            spills?: components["schemas"]["wayfarer.dungeon.v1.SimulatedMean"];
+            /** @description Share that survived: that met no event of the last severity, which may cost lives (POOL-SEV-03). */
+            survived?: components["schemas"]["wayfarer.dungeon.v1.SimulatedRate"];
+            /** @description Torches burnt down. */
+            torches?: components["schemas"]["wayfarer.dungeon.v1.SimulatedMean"];
+        };
         /** @description DelveSpell is a spell that runs. */
         "wayfarer.dungeon.v1.DelveSpell": {
             /**
@@ -6092,6 +6174,17 @@ export interface components {
             /** @description The same at a glance. */
             result?: components["schemas"]["wayfarer.dungeon.v1.TriggerResult"];
         };
+        /** @description Response of SimulateDelves. */
+        "wayfarer.dungeon.v1.SimulateDelvesResponse": {
+            /** @description How far it is. */
+            progress?: components["schemas"]["wayfarer.dungeon.v1.SimulationProgress"];
+            /** @description How the expeditions came out. */
+            report?: components["schemas"]["wayfarer.dungeon.v1.DelveSimulation"];
+        } & (Record<string, never> | {
+            progress: components["schemas"]["wayfarer.dungeon.v1.SimulationProgress"];
+        } | {
+            report: components["schemas"]["wayfarer.dungeon.v1.DelveSimulation"];
+        });
         /** @description Response of Simulate. */
         "wayfarer.dungeon.v1.SimulateResponse": {
             /** @description How far it is. */
@@ -6153,6 +6246,60 @@ export interface components {
              */
             runs?: number;
         };
+        /** @description SimulatedChange is one changed number and what it does to the success rate. */
+        "wayfarer.dungeon.v1.SimulatedChange": {
+            /** @description Id of the card; empty for what belongs to the whole dungeon and to the ruleset. */
+            card?: string;
+            /**
+             * Format: double
+             * @description By how much that differs.
+             */
+            difference?: number;
+            /** @description The number as it is. */
+            from?: string;
+            /**
+             * Format: double
+             * @description Success rate with it.
+             */
+            successRate?: number;
+            /** @description The number that was tried. */
+            to?: string;
+            /** @description "level", "tn_bonus.climax" or "tn_bonus.final", or the path of a number in the ruleset, for example "challenge.tn.3". */
+            what?: string;
+        };
+        /** @description SimulatedEvent tells how often an event was (POOL-EVENT-01 to -12). */
+        "wayfarer.dungeon.v1.SimulatedEvent": {
+            /**
+             * Format: int32
+             * @description How often it was.
+             */
+            count?: number;
+            /** @description Its id. */
+            event?: string;
+            /**
+             * Format: int32
+             * @description Its number.
+             */
+            number?: number;
+            /**
+             * Format: double
+             * @description How many there were for each spill.
+             */
+            perSpill?: number;
+        };
+        /** @description SimulatedMean is the mean of a number over all runs. */
+        "wayfarer.dungeon.v1.SimulatedMean": {
+            /**
+             * Format: double
+             * @description Its standard error.
+             */
+            error?: number;
+            /**
+             * Format: double
+             * @description The mean that was seen.
+             */
+            mean?: number;
+        };
         /** @description SimulatedMember is one member of a party of one's own. */
         "wayfarer.dungeon.v1.SimulatedMember": {
             /**
@@ -6179,6 +6326,57 @@ export interface components {
              * @description Rating of wits.
              */
             wits?: number;
+        };
+        /** @description SimulatedRate is a share of runs, 0 to 1. */
+        "wayfarer.dungeon.v1.SimulatedRate": {
+            /**
+             * Format: double
+             * @description … and below this.
+             */
+            high?: number;
+            /**
+             * Format: double
+             * @description The true rate lies above this with 97.5 % (Wilson's score) …
+             */
+            low?: number;
+            /**
+             * Format: double
+             * @description The share that was seen.
+             */
+            rate?: number;
+        };
+        /** @description SimulatedSeverity tells how often spills were that bad (POOL-SEV-01 to -03). */
+        "wayfarer.dungeon.v1.SimulatedSeverity": {
+            /** @description Share of the expeditions that met at least one. */
+            met?: components["schemas"]["wayfarer.dungeon.v1.SimulatedRate"];
+            /** @description Share of all spills. */
+            perSpill?: components["schemas"]["wayfarer.dungeon.v1.SimulatedRate"];
+            /** @description Its name; "NONE" for a spill without an event. */
+            severity?: string;
+            /**
+             * Format: int32
+             * @description Spills.
+             */
+            spills?: number;
+        };
+        /** @description SimulatedSize is how reference parties of one size fare. */
+        "wayfarer.dungeon.v1.SimulatedSize": {
+            /** @description Runs by outcome. */
+            endings?: {
+                [key: string]: number;
+            };
+            /**
+             * Format: double
+             * @description Mean number of challenges before climax and final.
+             */
+            meanChallenges?: number;
+            /**
+             * Format: int32
+             * @description Members.
+             */
+            members?: number;
+            /** @description Share of runs won. */
+            success?: components["schemas"]["wayfarer.dungeon.v1.SimulatedRate"];
         };
         /** @description SimulatedTool is one tool of a member (DIG-TOOL-…). */
         "wayfarer.dungeon.v1.SimulatedTool": {
@@ -6208,7 +6406,7 @@ export interface components {
         };
         /** @description SimulationReport is how the runs of a simulation came out. Rates and shares are from 0 to 1. */
         "wayfarer.dungeon.v1.SimulationReport": {
-            /** @description Where the rate of the dungeon's type belongs (DIG-TYPE-01 to -03), and whether it is there. */
+            /** @description Where the rate of the dungeon's type belongs (DIG-TYPE-01 to -03), by the ruleset's type_profiles.*.target_success, and whether it is there. */
             band?: components["schemas"]["wayfarer.dungeon.v1.Band"];
             /** @description Each card of the dungeon, in its order. */
             cards?: components["schemas"]["wayfarer.dungeon.v1.SimulatedCard"][];
@@ -6223,11 +6421,15 @@ export interface components {
              * @description Mean number of challenges before climax and final (DIG-OVER-06).
              */
             meanChallenges?: number;
+            /** @description How parties of each size fare, the smallest first, when that was asked for. */
+            partySizes?: components["schemas"]["wayfarer.dungeon.v1.SimulatedSize"][];
             /**
              * Format: int32
              * @description Runs played.
              */
             runs?: number;
+            /** @description What each changed number does, when that was asked for. */
+            sensitivity?: components["schemas"]["wayfarer.dungeon.v1.SimulatedChange"][];
             /**
              * Format: double
              * @description … and below this.
@@ -9873,6 +10075,42 @@ export interface components {
             /** @description Resource name of the dice stream that it will roll with. */
             stream?: string;
         };
+        /** @description JourneySimulation is how simulated journeys came out. */
+        "wayfarer.travel.v1.JourneySimulation": {
+            /** @description Share in which anybody arrived. */
+            arrived?: components["schemas"]["wayfarer.travel.v1.SimulatedRate"];
+            /** @description Share that arrived with food. */
+            arrivedFed?: components["schemas"]["wayfarer.travel.v1.SimulatedRate"];
+            /** @description Journeys by days begun, from 0; the last place counts those with as many or more. */
+            byDays?: number[];
+            /** @description Journeys by hungry rounds, likewise. */
+            byHungryRounds?: number[];
+            /** @description Each step of the way. */
+            curve?: components["schemas"]["wayfarer.travel.v1.SimulatedStep"][];
+            /** @description Days (DDW-STARVE-05). */
+            days?: components["schemas"]["wayfarer.travel.v1.SimulatedMean"];
+            /** @description Members who died of hunger. */
+            dead?: components["schemas"]["wayfarer.travel.v1.SimulatedMean"];
+            /** @description Encounters. */
+            encounters?: components["schemas"]["wayfarer.travel.v1.SimulatedMean"];
+            /** @description Journeys by outcome: "arrived_fed", "arrived_hungry", "perished". */
+            endings?: {
+                [key: string]: number;
+            };
+            /** @description Journeys by the food that they arrived with, the most first. */
+            foodLeft?: components["schemas"]["wayfarer.travel.v1.SimulatedFood"][];
+            /** @description Forage attempts. */
+            forages?: components["schemas"]["wayfarer.travel.v1.SimulatedMean"];
+            /** @description Hungry rounds. */
+            hungryRounds?: components["schemas"]["wayfarer.travel.v1.SimulatedMean"];
+            /** @description Rounds. */
+            rounds?: components["schemas"]["wayfarer.travel.v1.SimulatedMean"];
+            /**
+             * Format: int32
+             * @description Journeys played.
+             */
+            runs?: number;
+        };
         /** @description JourneyStarted begins play, with all that it is played by. */
         "wayfarer.travel.v1.JourneyStarted": {
             /** @description True when they have a boat. */
@@ -10973,6 +11211,127 @@ export interface components {
             outcome?: components["schemas"]["wayfarer.travel.v1.Outcome"];
             /** @description Where the command was journaled. */
             record?: components["schemas"]["wayfarer.type.v1.Record"];
+        };
+        /** @description Response of SimulateJourneys. */
+        "wayfarer.travel.v1.SimulateJourneysResponse": {
+            /** @description How far it is. */
+            progress?: components["schemas"]["wayfarer.travel.v1.SimulationProgress"];
+            /** @description How the journeys came out. */
+            report?: components["schemas"]["wayfarer.travel.v1.JourneySimulation"];
+        } & (Record<string, never> | {
+            progress: components["schemas"]["wayfarer.travel.v1.SimulationProgress"];
+        } | {
+            report: components["schemas"]["wayfarer.travel.v1.JourneySimulation"];
+        });
+        /** @description SimulatedFood counts journeys that arrived with the same food. */
+        "wayfarer.travel.v1.SimulatedFood": {
+            /** @description The food dice, for example "d8" or "d20+d4", the oldest first; "none". */
+            food?: string;
+            /**
+             * Format: int32
+             * @description Journeys.
+             */
+            runs?: number;
+            /**
+             * Format: double
+             * @description Their share of all.
+             */
+            share?: number;
+        };
+        /** @description SimulatedMean is the mean of a number over all journeys. */
+        "wayfarer.travel.v1.SimulatedMean": {
+            /**
+             * Format: double
+             * @description Its standard error.
+             */
+            error?: number;
+            /**
+             * Format: double
+             * @description The mean that was seen.
+             */
+            mean?: number;
+        };
+        /** @description SimulatedRate is a share of journeys, 0 to 1. */
+        "wayfarer.travel.v1.SimulatedRate": {
+            /**
+             * Format: double
+             * @description … and below this.
+             */
+            high?: number;
+            /**
+             * Format: double
+             * @description The true rate lies above this with 97.5 % (Wilson's score) …
+             */
+            low?: number;
+            /**
+             * Format: double
+             * @description The share that was seen.
+             */
+            rate?: number;
+        };
+        /** @description SimulatedStep is the state of the journeys after a step of the way, over those that came to it. */
+        "wayfarer.travel.v1.SimulatedStep": {
+            /** @description Share of them that has food. */
+            fed?: components["schemas"]["wayfarer.travel.v1.SimulatedRate"];
+            /**
+             * Format: double
+             * @description Mean sum of the sides of the food dice.
+             */
+            foodSides?: number;
+            /** @description The hex that was entered. */
+            hex?: components["schemas"]["wayfarer.travel.v1.Hex"];
+            /**
+             * Format: double
+             * @description Mean number of living members.
+             */
+            living?: number;
+            /**
+             * Format: int32
+             * @description Journeys that came to it.
+             */
+            runs?: number;
+            /** @description Its terrain. */
+            terrain?: string;
+            /** @description "road", "river" or "terrain". */
+            via?: string;
+        };
+        /** @description SimulatedTraveller is one member of a company of one's own. */
+        "wayfarer.travel.v1.SimulatedTraveller": {
+            /**
+             * Format: int32
+             * @description Slots that they can carry; 0: as many as the ruleset gives.
+             */
+            capacity?: number;
+            /**
+             * Format: int32
+             * @description Slots that their gear fills.
+             */
+            gear?: number;
+            /**
+             * Format: int32
+             * @description Hit points.
+             */
+            hp?: number;
+            /** @description Name, unique in the company. */
+            name: string;
+            /**
+             * Format: int32
+             * @description Strength; at 0 one is dead.
+             */
+            str?: number;
+        };
+        /** @description SimulationProgress tells how far a simulation is. */
+        "wayfarer.travel.v1.SimulationProgress": {
+            /**
+             * Format: int32
+             * @description Journeys played.
+             */
+            done?: number;
+            /**
+             * Format: int32
+             * @description Journeys to play.
+             */
+            runs?: number;
         };
         /** @description Request of StartJourney. */
         "wayfarer.travel.v1.StartJourneyRequest": {
@@ -13566,6 +13925,81 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    DelveService_SimulateDelves: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Resumes a stream after this record, in place of fromSeq. */
+                "Last-Event-ID"?: components["parameters"]["LastEventId"];
+            };
+            path: {
+                /** @description Id of the campaign, as in the resource name. */
+                campaign: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /**
+                     * Format: int32
+                     * @description Real minutes of a fight, 0 to 600; absent means 25.
+                     */
+                    fightMinutes?: number;
+                    /**
+                     * Format: int32
+                     * @description Rounds of a fight, 0 to 1000; absent means 10.
+                     */
+                    fightRounds?: number;
+                    /**
+                     * Format: int32
+                     * @description Real minutes that the table takes for each of them, 0 to 600; absent means 5.
+                     */
+                    legMinutes?: number;
+                    /**
+                     * Format: int32
+                     * @description Areas to go into, with a MOVE and an INTERACT each, 1 to 200; absent means 12.
+                     */
+                    legs?: number;
+                    /**
+                     * @description How the expedition goes about it: "steady" (also when empty) rests after fights, hunkered down; "careful" turns back at the first event of the last severity; "loud" takes a risk with every INTERACT; "open" rests in the open; "restless" never.
+                     * @enum {string}
+                     */
+                    policy?: "" | "steady" | "careful" | "loud" | "open" | "restless";
+                    /**
+                     * Format: int32
+                     * @description Expeditions to play, 1 to 200000; 0 means 10000.
+                     */
+                    runs?: number;
+                    /** @description Triggers to play instead of legs, by the catalogue's words, each with its number if it has one: "MOVE", "RISK", "WAIT 30", "REAL_TIME 25", "HUNKER_DOWN", "LONG_REST", "COMBAT_ROUNDS 10". */
+                    script?: string[];
+                    /**
+                     * Format: int64
+                     * @description Seed of all dice.
+                     */
+                    seed?: number;
+                    /**
+                     * Format: int32
+                     * @description Torches carried, the first one lit, 0 to 100; 0: nobody needs light. Absent means 10, with a script 0.
+                     */
+                    torches?: number;
+                };
+            };
+        };
+        responses: {
+            /** @description Response of SimulateDelves. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": components["schemas"]["wayfarer.dungeon.v1.SimulateDelvesResponse"];
+                    "text/event-stream": string;
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
     DungeonService_ListDungeons: {
         parameters: {
             query?: {
@@ -13689,6 +14123,8 @@ export interface operations {
                     members?: number;
                     /** @description The party that plays every run; empty: a reference party is drawn for each. */
                     party?: components["schemas"]["wayfarer.dungeon.v1.SimulatedMember"][];
+                    /** @description Play it with reference parties of every size that may enter too; not with a party of one's own. At most 20000 runs then. */
+                    partySizes?: boolean;
                     /**
                      * @description How the party plays: "sensible" (also when empty; the one that success rates are stated for), "never-risk", "always-risk" or "no-tools".
                      * @enum {string}
@@ -13704,6 +14140,8 @@ export interface operations {
                      * @description Seed of all dice.
                      */
                     seed?: number;
+                    /** @description Play it once more for every number of the dungeon, and every number of the ruleset that its play goes by, one step up and one down. At most 20000 runs then. */
+                    sensitivity?: boolean;
                 };
             };
         };
@@ -15465,6 +15903,78 @@ export interface operations {
                 };
                 content: {
                     "application/x-ndjson": components["schemas"]["wayfarer.travel.v1.WatchJourneyResponse"];
+                    "text/event-stream": string;
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    JourneyService_SimulateJourneys: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description Resumes a stream after this record, in place of fromSeq. */
+                "Last-Event-ID"?: components["parameters"]["LastEventId"];
+            };
+            path: {
+                /** @description Id of the campaign, as in the resource name. */
+                campaign: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Whether the company has a boat. */
+                    boat?: boolean;
+                    /** @description The company; empty: as many as members, with 4 hit points, strength 10 and 4 slots of gear each. */
+                    company?: components["schemas"]["wayfarer.travel.v1.SimulatedTraveller"][];
+                    /** @description Sides of the food dice, the oldest first; empty: no food. */
+                    food?: number[];
+                    /** @description Where the company sets out. */
+                    from?: components["schemas"]["wayfarer.travel.v1.Hex"];
+                    /**
+                     * Format: int32
+                     * @description Gold, which buys food in every settlement on the way.
+                     */
+                    gold?: number;
+                    /**
+                     * Format: int32
+                     * @description Members of that company, 1 to 20; 0 means 4.
+                     */
+                    members?: number;
+                    /**
+                     * @description How the company travels: "march" (also when empty), "forage-when-low" (forages before it goes on from the smallest food die or without food) or "forage-when-out".
+                     * @enum {string}
+                     */
+                    policy?: "" | "march" | "forage-when-low" | "forage-when-out";
+                    /** @description Resource name of the region, in its newest revision. */
+                    region: string;
+                    /** @description Every hex of the way, each a neighbour of the one before; empty: the way from from to to on which food lasts longest. */
+                    route?: components["schemas"]["wayfarer.travel.v1.Hex"][];
+                    /**
+                     * Format: int32
+                     * @description Journeys to play, 1 to 200000; 0 means 10000.
+                     */
+                    runs?: number;
+                    /**
+                     * Format: int64
+                     * @description Seed of all dice.
+                     */
+                    seed?: number;
+                    /** @description Where it goes. */
+                    to?: components["schemas"]["wayfarer.travel.v1.Hex"];
+                };
+            };
+        };
+        responses: {
+            /** @description Response of SimulateJourneys. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/x-ndjson": components["schemas"]["wayfarer.travel.v1.SimulateJourneysResponse"];
                     "text/event-stream": string;
                 };
             };

@@ -37,6 +37,7 @@ var table = map[string]map[string]Row{
 		"EndCombat": {Acting, byHand}, "AddLight": {Acting, byHand}, "SwitchLight": {Acting, byHand}, "RefuelLight": {Acting, byHand},
 		"CastSpell": {Acting, byHand}, "EndSpell": {Acting, byHand}, "LeaveDelve": {Acting, byHand}, "NarrateEvent": {GM, ""},
 		"AddRemark": {Acting, "to keep it among GMs is for GMs"}, "RaiseDanger": {GM, ""}, "AdjustDelve": {GM, ""},
+		"SimulateDelves": {GM, ""},
 	},
 	"wayfarer.expedition.v1.ExpeditionService": {
 		"CreateExpedition": {Play, ""}, "GetExpedition": {Member, secrets}, "ListExpeditions": {Member, secrets}, "WatchExpedition": {Member, secrets},
@@ -87,6 +88,7 @@ var table = map[string]map[string]Row{
 		"FreeFoodSlots": {Acting, byHand}, "Distribute": {Acting, byHand}, "Loot": {Acting, byHand}, "Harm": {GM, ""}, "Adjust": {GM, ""},
 		"Rest": {Acting, byHand}, "LongRest": {Acting, byHand}, "Light": {Acting, byHand}, "TakeTurn": {Acting, byHand}, "Retreat": {Acting, byHand},
 		"EndJourney": {Acting, byHand}, "AbandonJourney": {Acting, byHand},
+		"SimulateJourneys": {GM, ""},
 	},
 	"wayfarer.travel.v1.MissionService": {
 		"CreateMissionBoard": {GM, ""}, "GetMissionBoard": {Member, secrets}, "ListMissionBoards": {Member, secrets}, "WatchMissionBoard": {Member, secrets},

@@ -58,6 +58,8 @@ type Server struct {
 	cfg    Config
 	access *adapter.Access
 	delves *adapter.Aggregate[delve, *dungeonv1.DelveEvent]
+
+	simulations adapter.Simulations
 }
 
 // New returns a server. Call [Server.Sweep] now and then.

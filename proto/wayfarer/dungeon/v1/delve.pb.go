@@ -8304,7 +8304,7 @@ var File_wayfarer_dungeon_v1_delve_proto protoreflect.FileDescriptor
 
 const file_wayfarer_dungeon_v1_delve_proto_rawDesc = "" +
 	"\n" +
-	"\x1fwayfarer/dungeon/v1/delve.proto\x12\x13wayfarer.dungeon.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ewayfarer/type/v1/options.proto\x1a\x1dwayfarer/type/v1/record.proto\"\xdd\x0e\n" +
+	"\x1fwayfarer/dungeon/v1/delve.proto\x12\x13wayfarer.dungeon.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$wayfarer/dungeon/v1/laboratory.proto\x1a\x1ewayfarer/type/v1/options.proto\x1a\x1dwayfarer/type/v1/record.proto\"\xdd\x0e\n" +
 	"\x05Delve\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12;\n" +
 	"\x05phase\x18\x02 \x01(\x0e2 .wayfarer.dungeon.v1.Delve.PhaseB\x03\xe0A\x03R\x05phase\x12B\n" +
@@ -9017,7 +9017,7 @@ const file_wayfarer_dungeon_v1_delve_proto_rawDesc = "" +
 	"\x16INVOKED_BY_UNSPECIFIED\x10\x00\x12\x1e\n" +
 	"\x1aINVOKED_BY_BASIC_GAME_LOOP\x10\x01\x12\x17\n" +
 	"\x13INVOKED_BY_CLEARING\x10\x02\x12\x1a\n" +
-	"\x16INVOKED_BY_DM_JUDGMENT\x10\x032\x8c$\n" +
+	"\x16INVOKED_BY_DM_JUDGMENT\x10\x032\xaf%\n" +
 	"\fDelveService\x12\x8c\x01\n" +
 	"\vCreateDelve\x12'.wayfarer.dungeon.v1.CreateDelveRequest\x1a(.wayfarer.dungeon.v1.CreateDelveResponse\"*\x82\xd3\xe4\x93\x02$:\x01*\"\x1f/v1/{parent=campaigns/*}/delves\x12\x87\x01\n" +
 	"\bGetDelve\x12$.wayfarer.dungeon.v1.GetDelveRequest\x1a%.wayfarer.dungeon.v1.GetDelveResponse\".\x82\xd3\xe4\x93\x02(b\x05delve\x12\x1f/v1/{name=campaigns/*/delves/*}\x12\x86\x01\n" +
@@ -9054,7 +9054,8 @@ const file_wayfarer_dungeon_v1_delve_proto_rawDesc = "" +
 	"\fNarrateEvent\x12(.wayfarer.dungeon.v1.NarrateEventRequest\x1a).wayfarer.dungeon.v1.NarrateEventResponse\"7\x82\xd3\xe4\x93\x021:\x01*\",/v1/{name=campaigns/*/delves/*}:narrateEvent\x12\x90\x01\n" +
 	"\tAddRemark\x12%.wayfarer.dungeon.v1.AddRemarkRequest\x1a&.wayfarer.dungeon.v1.AddRemarkResponse\"4\x82\xd3\xe4\x93\x02.:\x01*\")/v1/{name=campaigns/*/delves/*}:addRemark\x12\x98\x01\n" +
 	"\vRaiseDanger\x12'.wayfarer.dungeon.v1.RaiseDangerRequest\x1a(.wayfarer.dungeon.v1.RaiseDangerResponse\"6\x82\xd3\xe4\x93\x020:\x01*\"+/v1/{name=campaigns/*/delves/*}:raiseDanger\x12\x93\x01\n" +
-	"\vAdjustDelve\x12'.wayfarer.dungeon.v1.AdjustDelveRequest\x1a(.wayfarer.dungeon.v1.AdjustDelveResponse\"1\x82\xd3\xe4\x93\x02+:\x01*\"&/v1/{name=campaigns/*/delves/*}:adjustBFZDgithub.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1;dungeonv1b\x06proto3"
+	"\vAdjustDelve\x12'.wayfarer.dungeon.v1.AdjustDelveRequest\x1a(.wayfarer.dungeon.v1.AdjustDelveResponse\"1\x82\xd3\xe4\x93\x02+:\x01*\"&/v1/{name=campaigns/*/delves/*}:adjust\x12\xa0\x01\n" +
+	"\x0eSimulateDelves\x12*.wayfarer.dungeon.v1.SimulateDelvesRequest\x1a+.wayfarer.dungeon.v1.SimulateDelvesResponse\"3\x82\xd3\xe4\x93\x02-:\x01*\"(/v1/{parent=campaigns/*}/delves:simulate0\x01BFZDgithub.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1;dungeonv1b\x06proto3"
 
 var (
 	file_wayfarer_dungeon_v1_delve_proto_rawDescOnce sync.Once
@@ -9173,6 +9174,8 @@ var file_wayfarer_dungeon_v1_delve_proto_goTypes = []any{
 	(*timestamppb.Timestamp)(nil),    // 99: google.protobuf.Timestamp
 	(*structpb.Struct)(nil),          // 100: google.protobuf.Struct
 	(*v1.Record)(nil),                // 101: wayfarer.type.v1.Record
+	(*SimulateDelvesRequest)(nil),    // 102: wayfarer.dungeon.v1.SimulateDelvesRequest
+	(*SimulateDelvesResponse)(nil),   // 103: wayfarer.dungeon.v1.SimulateDelvesResponse
 }
 var file_wayfarer_dungeon_v1_delve_proto_depIdxs = []int32{
 	1,   // 0: wayfarer.dungeon.v1.Delve.phase:type_name -> wayfarer.dungeon.v1.Delve.Phase
@@ -9381,39 +9384,41 @@ var file_wayfarer_dungeon_v1_delve_proto_depIdxs = []int32{
 	75,  // 203: wayfarer.dungeon.v1.DelveService.AddRemark:input_type -> wayfarer.dungeon.v1.AddRemarkRequest
 	77,  // 204: wayfarer.dungeon.v1.DelveService.RaiseDanger:input_type -> wayfarer.dungeon.v1.RaiseDangerRequest
 	79,  // 205: wayfarer.dungeon.v1.DelveService.AdjustDelve:input_type -> wayfarer.dungeon.v1.AdjustDelveRequest
-	19,  // 206: wayfarer.dungeon.v1.DelveService.CreateDelve:output_type -> wayfarer.dungeon.v1.CreateDelveResponse
-	21,  // 207: wayfarer.dungeon.v1.DelveService.GetDelve:output_type -> wayfarer.dungeon.v1.GetDelveResponse
-	23,  // 208: wayfarer.dungeon.v1.DelveService.ListDelves:output_type -> wayfarer.dungeon.v1.ListDelvesResponse
-	25,  // 209: wayfarer.dungeon.v1.DelveService.WatchDelve:output_type -> wayfarer.dungeon.v1.WatchDelveResponse
-	27,  // 210: wayfarer.dungeon.v1.DelveService.ListActivity:output_type -> wayfarer.dungeon.v1.ListActivityResponse
-	30,  // 211: wayfarer.dungeon.v1.DelveService.RecordMembers:output_type -> wayfarer.dungeon.v1.RecordMembersResponse
-	32,  // 212: wayfarer.dungeon.v1.DelveService.RecordProvisions:output_type -> wayfarer.dungeon.v1.RecordProvisionsResponse
-	34,  // 213: wayfarer.dungeon.v1.DelveService.RecordLights:output_type -> wayfarer.dungeon.v1.RecordLightsResponse
-	36,  // 214: wayfarer.dungeon.v1.DelveService.BeginDelve:output_type -> wayfarer.dungeon.v1.BeginDelveResponse
-	38,  // 215: wayfarer.dungeon.v1.DelveService.Move:output_type -> wayfarer.dungeon.v1.MoveResponse
-	40,  // 216: wayfarer.dungeon.v1.DelveService.Interact:output_type -> wayfarer.dungeon.v1.InteractResponse
-	42,  // 217: wayfarer.dungeon.v1.DelveService.HunkerDown:output_type -> wayfarer.dungeon.v1.HunkerDownResponse
-	44,  // 218: wayfarer.dungeon.v1.DelveService.LeaveHunker:output_type -> wayfarer.dungeon.v1.LeaveHunkerResponse
-	46,  // 219: wayfarer.dungeon.v1.DelveService.Wait:output_type -> wayfarer.dungeon.v1.WaitResponse
-	48,  // 220: wayfarer.dungeon.v1.DelveService.AddRealTime:output_type -> wayfarer.dungeon.v1.AddRealTimeResponse
-	50,  // 221: wayfarer.dungeon.v1.DelveService.TakeRisk:output_type -> wayfarer.dungeon.v1.TakeRiskResponse
-	52,  // 222: wayfarer.dungeon.v1.DelveService.ShortRest:output_type -> wayfarer.dungeon.v1.ShortRestResponse
-	54,  // 223: wayfarer.dungeon.v1.DelveService.LongRest:output_type -> wayfarer.dungeon.v1.LongRestResponse
-	56,  // 224: wayfarer.dungeon.v1.DelveService.StartCombat:output_type -> wayfarer.dungeon.v1.StartCombatResponse
-	58,  // 225: wayfarer.dungeon.v1.DelveService.FightRounds:output_type -> wayfarer.dungeon.v1.FightRoundsResponse
-	60,  // 226: wayfarer.dungeon.v1.DelveService.EndCombat:output_type -> wayfarer.dungeon.v1.EndCombatResponse
-	62,  // 227: wayfarer.dungeon.v1.DelveService.AddLight:output_type -> wayfarer.dungeon.v1.AddLightResponse
-	64,  // 228: wayfarer.dungeon.v1.DelveService.SwitchLight:output_type -> wayfarer.dungeon.v1.SwitchLightResponse
-	66,  // 229: wayfarer.dungeon.v1.DelveService.RefuelLight:output_type -> wayfarer.dungeon.v1.RefuelLightResponse
-	68,  // 230: wayfarer.dungeon.v1.DelveService.CastSpell:output_type -> wayfarer.dungeon.v1.CastSpellResponse
-	70,  // 231: wayfarer.dungeon.v1.DelveService.EndSpell:output_type -> wayfarer.dungeon.v1.EndSpellResponse
-	72,  // 232: wayfarer.dungeon.v1.DelveService.LeaveDelve:output_type -> wayfarer.dungeon.v1.LeaveDelveResponse
-	74,  // 233: wayfarer.dungeon.v1.DelveService.NarrateEvent:output_type -> wayfarer.dungeon.v1.NarrateEventResponse
-	76,  // 234: wayfarer.dungeon.v1.DelveService.AddRemark:output_type -> wayfarer.dungeon.v1.AddRemarkResponse
-	78,  // 235: wayfarer.dungeon.v1.DelveService.RaiseDanger:output_type -> wayfarer.dungeon.v1.RaiseDangerResponse
-	80,  // 236: wayfarer.dungeon.v1.DelveService.AdjustDelve:output_type -> wayfarer.dungeon.v1.AdjustDelveResponse
-	206, // [206:237] is the sub-list for method output_type
-	175, // [175:206] is the sub-list for method input_type
+	102, // 206: wayfarer.dungeon.v1.DelveService.SimulateDelves:input_type -> wayfarer.dungeon.v1.SimulateDelvesRequest
+	19,  // 207: wayfarer.dungeon.v1.DelveService.CreateDelve:output_type -> wayfarer.dungeon.v1.CreateDelveResponse
+	21,  // 208: wayfarer.dungeon.v1.DelveService.GetDelve:output_type -> wayfarer.dungeon.v1.GetDelveResponse
+	23,  // 209: wayfarer.dungeon.v1.DelveService.ListDelves:output_type -> wayfarer.dungeon.v1.ListDelvesResponse
+	25,  // 210: wayfarer.dungeon.v1.DelveService.WatchDelve:output_type -> wayfarer.dungeon.v1.WatchDelveResponse
+	27,  // 211: wayfarer.dungeon.v1.DelveService.ListActivity:output_type -> wayfarer.dungeon.v1.ListActivityResponse
+	30,  // 212: wayfarer.dungeon.v1.DelveService.RecordMembers:output_type -> wayfarer.dungeon.v1.RecordMembersResponse
+	32,  // 213: wayfarer.dungeon.v1.DelveService.RecordProvisions:output_type -> wayfarer.dungeon.v1.RecordProvisionsResponse
+	34,  // 214: wayfarer.dungeon.v1.DelveService.RecordLights:output_type -> wayfarer.dungeon.v1.RecordLightsResponse
+	36,  // 215: wayfarer.dungeon.v1.DelveService.BeginDelve:output_type -> wayfarer.dungeon.v1.BeginDelveResponse
+	38,  // 216: wayfarer.dungeon.v1.DelveService.Move:output_type -> wayfarer.dungeon.v1.MoveResponse
+	40,  // 217: wayfarer.dungeon.v1.DelveService.Interact:output_type -> wayfarer.dungeon.v1.InteractResponse
+	42,  // 218: wayfarer.dungeon.v1.DelveService.HunkerDown:output_type -> wayfarer.dungeon.v1.HunkerDownResponse
+	44,  // 219: wayfarer.dungeon.v1.DelveService.LeaveHunker:output_type -> wayfarer.dungeon.v1.LeaveHunkerResponse
+	46,  // 220: wayfarer.dungeon.v1.DelveService.Wait:output_type -> wayfarer.dungeon.v1.WaitResponse
+	48,  // 221: wayfarer.dungeon.v1.DelveService.AddRealTime:output_type -> wayfarer.dungeon.v1.AddRealTimeResponse
+	50,  // 222: wayfarer.dungeon.v1.DelveService.TakeRisk:output_type -> wayfarer.dungeon.v1.TakeRiskResponse
+	52,  // 223: wayfarer.dungeon.v1.DelveService.ShortRest:output_type -> wayfarer.dungeon.v1.ShortRestResponse
+	54,  // 224: wayfarer.dungeon.v1.DelveService.LongRest:output_type -> wayfarer.dungeon.v1.LongRestResponse
+	56,  // 225: wayfarer.dungeon.v1.DelveService.StartCombat:output_type -> wayfarer.dungeon.v1.StartCombatResponse
+	58,  // 226: wayfarer.dungeon.v1.DelveService.FightRounds:output_type -> wayfarer.dungeon.v1.FightRoundsResponse
+	60,  // 227: wayfarer.dungeon.v1.DelveService.EndCombat:output_type -> wayfarer.dungeon.v1.EndCombatResponse
+	62,  // 228: wayfarer.dungeon.v1.DelveService.AddLight:output_type -> wayfarer.dungeon.v1.AddLightResponse
+	64,  // 229: wayfarer.dungeon.v1.DelveService.SwitchLight:output_type -> wayfarer.dungeon.v1.SwitchLightResponse
+	66,  // 230: wayfarer.dungeon.v1.DelveService.RefuelLight:output_type -> wayfarer.dungeon.v1.RefuelLightResponse
+	68,  // 231: wayfarer.dungeon.v1.DelveService.CastSpell:output_type -> wayfarer.dungeon.v1.CastSpellResponse
+	70,  // 232: wayfarer.dungeon.v1.DelveService.EndSpell:output_type -> wayfarer.dungeon.v1.EndSpellResponse
+	72,  // 233: wayfarer.dungeon.v1.DelveService.LeaveDelve:output_type -> wayfarer.dungeon.v1.LeaveDelveResponse
+	74,  // 234: wayfarer.dungeon.v1.DelveService.NarrateEvent:output_type -> wayfarer.dungeon.v1.NarrateEventResponse
+	76,  // 235: wayfarer.dungeon.v1.DelveService.AddRemark:output_type -> wayfarer.dungeon.v1.AddRemarkResponse
+	78,  // 236: wayfarer.dungeon.v1.DelveService.RaiseDanger:output_type -> wayfarer.dungeon.v1.RaiseDangerResponse
+	80,  // 237: wayfarer.dungeon.v1.DelveService.AdjustDelve:output_type -> wayfarer.dungeon.v1.AdjustDelveResponse
+	103, // 238: wayfarer.dungeon.v1.DelveService.SimulateDelves:output_type -> wayfarer.dungeon.v1.SimulateDelvesResponse
+	207, // [207:239] is the sub-list for method output_type
+	175, // [175:207] is the sub-list for method input_type
 	175, // [175:175] is the sub-list for extension type_name
 	175, // [175:175] is the sub-list for extension extendee
 	0,   // [0:175] is the sub-list for field type_name
@@ -9424,6 +9429,7 @@ func file_wayfarer_dungeon_v1_delve_proto_init() {
 	if File_wayfarer_dungeon_v1_delve_proto != nil {
 		return
 	}
+	file_wayfarer_dungeon_v1_laboratory_proto_init()
 	file_wayfarer_dungeon_v1_delve_proto_msgTypes[0].OneofWrappers = []any{}
 	file_wayfarer_dungeon_v1_delve_proto_msgTypes[6].OneofWrappers = []any{}
 	file_wayfarer_dungeon_v1_delve_proto_msgTypes[26].OneofWrappers = []any{}

@@ -1432,6 +1432,38 @@ func local_request_DelveService_AdjustDelve_0(ctx context.Context, marshaler run
 	return msg, metadata, err
 }
 
+func request_DelveService_SimulateDelves_0(ctx context.Context, marshaler runtime.Marshaler, client DelveServiceClient, req *http.Request, pathParams map[string]string) (DelveService_SimulateDelvesClient, runtime.ServerMetadata, error) {
+	var (
+		protoReq SimulateDelvesRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["parent"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "parent")
+	}
+	protoReq.Parent, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "parent", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	stream, err := client.SimulateDelves(ctx, &protoReq)
+	if err != nil {
+		return nil, metadata, err
+	}
+	header, err := stream.Header()
+	if err != nil {
+		return nil, metadata, err
+	}
+	metadata.HeaderMD = header
+	return stream, metadata, nil
+}
+
 // RegisterDelveServiceHandlerServer registers the http handlers for service DelveService to "mux".
 // UnaryRPC     :call DelveServiceServer directly.
 // StreamingRPC :currently unsupported pending https://github.com/grpc/grpc-go/issues/906.
@@ -2046,6 +2078,13 @@ func RegisterDelveServiceHandlerServer(ctx context.Context, mux *runtime.ServeMu
 		forward_DelveService_AdjustDelve_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 
+	mux.Handle(http.MethodPost, pattern_DelveService_SimulateDelves_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		err := status.Error(codes.Unimplemented, "streaming calls are not yet supported in the in-process transport")
+		_, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+		return
+	})
+
 	return nil
 }
 
@@ -2612,6 +2651,23 @@ func RegisterDelveServiceHandlerClient(ctx context.Context, mux *runtime.ServeMu
 		}
 		forward_DelveService_AdjustDelve_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_DelveService_SimulateDelves_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/wayfarer.dungeon.v1.DelveService/SimulateDelves", runtime.WithHTTPPathPattern("/v1/{parent=campaigns/*}/delves:simulate"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_DelveService_SimulateDelves_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_DelveService_SimulateDelves_0(annotatedContext, mux, outboundMarshaler, w, req, func() (proto.Message, error) { return resp.Recv() }, mux.GetForwardResponseOptions()...)
+	})
 	return nil
 }
 
@@ -2656,6 +2712,7 @@ var (
 	pattern_DelveService_AddRemark_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "delves", "name"}, "addRemark"))
 	pattern_DelveService_RaiseDanger_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "delves", "name"}, "raiseDanger"))
 	pattern_DelveService_AdjustDelve_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "delves", "name"}, "adjust"))
+	pattern_DelveService_SimulateDelves_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "delves"}, "simulate"))
 )
 
 var (
@@ -2690,4 +2747,5 @@ var (
 	forward_DelveService_AddRemark_0        = runtime.ForwardResponseMessage
 	forward_DelveService_RaiseDanger_0      = runtime.ForwardResponseMessage
 	forward_DelveService_AdjustDelve_0      = runtime.ForwardResponseMessage
+	forward_DelveService_SimulateDelves_0   = runtime.ForwardResponseStream
 )

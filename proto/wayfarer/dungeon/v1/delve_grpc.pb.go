@@ -50,6 +50,7 @@ const (
 	DelveService_AddRemark_FullMethodName        = "/wayfarer.dungeon.v1.DelveService/AddRemark"
 	DelveService_RaiseDanger_FullMethodName      = "/wayfarer.dungeon.v1.DelveService/RaiseDanger"
 	DelveService_AdjustDelve_FullMethodName      = "/wayfarer.dungeon.v1.DelveService/AdjustDelve"
+	DelveService_SimulateDelves_FullMethodName   = "/wayfarer.dungeon.v1.DelveService/SimulateDelves"
 )
 
 // DelveServiceClient is the client API for DelveService service.
@@ -140,6 +141,11 @@ type DelveServiceClient interface {
 	// AdjustDelve is the game master's hand: it sets what is named and leaves the rest, without dice. GMs only.
 	// Refused: SETUP_INCOMPLETE (lights are recorded first), NO_SUCH_AREA, NO_SUCH_LIGHT, NO_SUCH_SPELL, TOO_MANY.
 	AdjustDelve(ctx context.Context, in *AdjustDelveRequest, opts ...grpc.CallOption) (*AdjustDelveResponse, error)
+	// SimulateDelves plays expeditions many times with the engine of real delves, by the rules of the campaign, and tells how they
+	// came out: progress while it plays, the report last. The same request gets the same report. It changes nothing. GMs only.
+	// Fails with INVALID_ARGUMENT that names the field, for example script[2]; with RESOURCE_EXHAUSTED SIMULATOR_BUSY when as many
+	// simulations run as the server bears. Refused at script[i]: what its steps are refused with.
+	SimulateDelves(ctx context.Context, in *SimulateDelvesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SimulateDelvesResponse], error)
 }
 
 type delveServiceClient struct {
@@ -469,6 +475,25 @@ func (c *delveServiceClient) AdjustDelve(ctx context.Context, in *AdjustDelveReq
 	return out, nil
 }
 
+func (c *delveServiceClient) SimulateDelves(ctx context.Context, in *SimulateDelvesRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SimulateDelvesResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &DelveService_ServiceDesc.Streams[1], DelveService_SimulateDelves_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[SimulateDelvesRequest, SimulateDelvesResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type DelveService_SimulateDelvesClient = grpc.ServerStreamingClient[SimulateDelvesResponse]
+
 // DelveServiceServer is the server API for DelveService service.
 // All implementations must embed UnimplementedDelveServiceServer
 // for forward compatibility.
@@ -557,6 +582,11 @@ type DelveServiceServer interface {
 	// AdjustDelve is the game master's hand: it sets what is named and leaves the rest, without dice. GMs only.
 	// Refused: SETUP_INCOMPLETE (lights are recorded first), NO_SUCH_AREA, NO_SUCH_LIGHT, NO_SUCH_SPELL, TOO_MANY.
 	AdjustDelve(context.Context, *AdjustDelveRequest) (*AdjustDelveResponse, error)
+	// SimulateDelves plays expeditions many times with the engine of real delves, by the rules of the campaign, and tells how they
+	// came out: progress while it plays, the report last. The same request gets the same report. It changes nothing. GMs only.
+	// Fails with INVALID_ARGUMENT that names the field, for example script[2]; with RESOURCE_EXHAUSTED SIMULATOR_BUSY when as many
+	// simulations run as the server bears. Refused at script[i]: what its steps are refused with.
+	SimulateDelves(*SimulateDelvesRequest, grpc.ServerStreamingServer[SimulateDelvesResponse]) error
 	mustEmbedUnimplementedDelveServiceServer()
 }
 
@@ -659,6 +689,9 @@ func (UnimplementedDelveServiceServer) RaiseDanger(context.Context, *RaiseDanger
 }
 func (UnimplementedDelveServiceServer) AdjustDelve(context.Context, *AdjustDelveRequest) (*AdjustDelveResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AdjustDelve not implemented")
+}
+func (UnimplementedDelveServiceServer) SimulateDelves(*SimulateDelvesRequest, grpc.ServerStreamingServer[SimulateDelvesResponse]) error {
+	return status.Error(codes.Unimplemented, "method SimulateDelves not implemented")
 }
 func (UnimplementedDelveServiceServer) mustEmbedUnimplementedDelveServiceServer() {}
 func (UnimplementedDelveServiceServer) testEmbeddedByValue()                      {}
@@ -1232,6 +1265,17 @@ func _DelveService_AdjustDelve_Handler(srv interface{}, ctx context.Context, dec
 	return interceptor(ctx, in, info, handler)
 }
 
+func _DelveService_SimulateDelves_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(SimulateDelvesRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(DelveServiceServer).SimulateDelves(m, &grpc.GenericServerStream[SimulateDelvesRequest, SimulateDelvesResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type DelveService_SimulateDelvesServer = grpc.ServerStreamingServer[SimulateDelvesResponse]
+
 // DelveService_ServiceDesc is the grpc.ServiceDesc for DelveService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -1364,6 +1408,11 @@ var DelveService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "WatchDelve",
 			Handler:       _DelveService_WatchDelve_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "SimulateDelves",
+			Handler:       _DelveService_SimulateDelves_Handler,
 			ServerStreams: true,
 		},
 	},

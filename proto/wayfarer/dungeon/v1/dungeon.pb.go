@@ -917,7 +917,12 @@ type SimulateRequest struct {
 	// Members of the reference parties, 2 to 7; 0 means 4. A party of one's own has its own number.
 	Members int32 `protobuf:"varint,7,opt,name=members,proto3" json:"members,omitempty"`
 	// The party that plays every run; empty: a reference party is drawn for each.
-	Party         []*SimulatedMember `protobuf:"bytes,8,rep,name=party,proto3" json:"party,omitempty"`
+	Party []*SimulatedMember `protobuf:"bytes,8,rep,name=party,proto3" json:"party,omitempty"`
+	// Play it once more for every number of the dungeon, and every number of the ruleset that its play goes by, one step up and
+	// one down. At most 20000 runs then.
+	Sensitivity bool `protobuf:"varint,9,opt,name=sensitivity,proto3" json:"sensitivity,omitempty"`
+	// Play it with reference parties of every size that may enter too; not with a party of one's own. At most 20000 runs then.
+	PartySizes    bool `protobuf:"varint,10,opt,name=party_sizes,json=partySizes,proto3" json:"party_sizes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -1017,6 +1022,20 @@ func (x *SimulateRequest) GetParty() []*SimulatedMember {
 		return x.Party
 	}
 	return nil
+}
+
+func (x *SimulateRequest) GetSensitivity() bool {
+	if x != nil {
+		return x.Sensitivity
+	}
+	return false
+}
+
+func (x *SimulateRequest) GetPartySizes() bool {
+	if x != nil {
+		return x.PartySizes
+	}
+	return false
 }
 
 type isSimulateRequest_What interface {
@@ -1297,61 +1316,6 @@ func (*SimulateResponse_Progress) isSimulateResponse_News() {}
 
 func (*SimulateResponse_Report) isSimulateResponse_News() {}
 
-// SimulationProgress tells how far a simulation is.
-type SimulationProgress struct {
-	state protoimpl.MessageState `protogen:"open.v1"`
-	// Runs played.
-	Done int32 `protobuf:"varint,1,opt,name=done,proto3" json:"done,omitempty"`
-	// Runs to play.
-	Runs          int32 `protobuf:"varint,2,opt,name=runs,proto3" json:"runs,omitempty"`
-	unknownFields protoimpl.UnknownFields
-	sizeCache     protoimpl.SizeCache
-}
-
-func (x *SimulationProgress) Reset() {
-	*x = SimulationProgress{}
-	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[17]
-	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-	ms.StoreMessageInfo(mi)
-}
-
-func (x *SimulationProgress) String() string {
-	return protoimpl.X.MessageStringOf(x)
-}
-
-func (*SimulationProgress) ProtoMessage() {}
-
-func (x *SimulationProgress) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[17]
-	if x != nil {
-		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
-		if ms.LoadMessageInfo() == nil {
-			ms.StoreMessageInfo(mi)
-		}
-		return ms
-	}
-	return mi.MessageOf(x)
-}
-
-// Deprecated: Use SimulationProgress.ProtoReflect.Descriptor instead.
-func (*SimulationProgress) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{17}
-}
-
-func (x *SimulationProgress) GetDone() int32 {
-	if x != nil {
-		return x.Done
-	}
-	return 0
-}
-
-func (x *SimulationProgress) GetRuns() int32 {
-	if x != nil {
-		return x.Runs
-	}
-	return 0
-}
-
 // SimulationReport is how the runs of a simulation came out. Rates and shares are from 0 to 1.
 type SimulationReport struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1363,7 +1327,8 @@ type SimulationReport struct {
 	SuccessLow float64 `protobuf:"fixed64,3,opt,name=success_low,json=successLow,proto3" json:"success_low,omitempty"`
 	// … and below this.
 	SuccessHigh float64 `protobuf:"fixed64,4,opt,name=success_high,json=successHigh,proto3" json:"success_high,omitempty"`
-	// Where the rate of the dungeon's type belongs (DIG-TYPE-01 to -03), and whether it is there.
+	// Where the rate of the dungeon's type belongs (DIG-TYPE-01 to -03), by the ruleset's type_profiles.*.target_success, and
+	// whether it is there.
 	Band *Band `protobuf:"bytes,5,opt,name=band,proto3" json:"band,omitempty"`
 	// Runs by outcome: "won", "lost_retreat", "lost_exhausted".
 	Endings map[string]int32 `protobuf:"bytes,6,rep,name=endings,proto3" json:"endings,omitempty" protobuf_key:"bytes,1,opt,name=key" protobuf_val:"varint,2,opt,name=value"`
@@ -1372,14 +1337,18 @@ type SimulationReport struct {
 	// The first challenge, the second, …
 	Curve []*SimulatedChallenge `protobuf:"bytes,8,rep,name=curve,proto3" json:"curve,omitempty"`
 	// Each card of the dungeon, in its order.
-	Cards         []*SimulatedCard `protobuf:"bytes,9,rep,name=cards,proto3" json:"cards,omitempty"`
+	Cards []*SimulatedCard `protobuf:"bytes,9,rep,name=cards,proto3" json:"cards,omitempty"`
+	// What each changed number does, when that was asked for.
+	Sensitivity []*SimulatedChange `protobuf:"bytes,10,rep,name=sensitivity,proto3" json:"sensitivity,omitempty"`
+	// How parties of each size fare, the smallest first, when that was asked for.
+	PartySizes    []*SimulatedSize `protobuf:"bytes,11,rep,name=party_sizes,json=partySizes,proto3" json:"party_sizes,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
 
 func (x *SimulationReport) Reset() {
 	*x = SimulationReport{}
-	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[18]
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1391,7 +1360,7 @@ func (x *SimulationReport) String() string {
 func (*SimulationReport) ProtoMessage() {}
 
 func (x *SimulationReport) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[18]
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1404,7 +1373,7 @@ func (x *SimulationReport) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SimulationReport.ProtoReflect.Descriptor instead.
 func (*SimulationReport) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{18}
+	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *SimulationReport) GetRuns() int32 {
@@ -1470,6 +1439,20 @@ func (x *SimulationReport) GetCards() []*SimulatedCard {
 	return nil
 }
 
+func (x *SimulationReport) GetSensitivity() []*SimulatedChange {
+	if x != nil {
+		return x.Sensitivity
+	}
+	return nil
+}
+
+func (x *SimulationReport) GetPartySizes() []*SimulatedSize {
+	if x != nil {
+		return x.PartySizes
+	}
+	return nil
+}
+
 // Band is where the success rate of a type belongs.
 type Band struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -1485,7 +1468,7 @@ type Band struct {
 
 func (x *Band) Reset() {
 	*x = Band{}
-	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[19]
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1497,7 +1480,7 @@ func (x *Band) String() string {
 func (*Band) ProtoMessage() {}
 
 func (x *Band) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[19]
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1510,7 +1493,7 @@ func (x *Band) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use Band.ProtoReflect.Descriptor instead.
 func (*Band) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{19}
+	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *Band) GetLow() float64 {
@@ -1553,7 +1536,7 @@ type SimulatedChallenge struct {
 
 func (x *SimulatedChallenge) Reset() {
 	*x = SimulatedChallenge{}
-	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[20]
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1565,7 +1548,7 @@ func (x *SimulatedChallenge) String() string {
 func (*SimulatedChallenge) ProtoMessage() {}
 
 func (x *SimulatedChallenge) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[20]
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1578,7 +1561,7 @@ func (x *SimulatedChallenge) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SimulatedChallenge.ProtoReflect.Descriptor instead.
 func (*SimulatedChallenge) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{20}
+	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *SimulatedChallenge) GetRuns() int32 {
@@ -1635,7 +1618,7 @@ type SimulatedCard struct {
 
 func (x *SimulatedCard) Reset() {
 	*x = SimulatedCard{}
-	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[21]
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1647,7 +1630,7 @@ func (x *SimulatedCard) String() string {
 func (*SimulatedCard) ProtoMessage() {}
 
 func (x *SimulatedCard) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[21]
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1660,7 +1643,7 @@ func (x *SimulatedCard) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SimulatedCard.ProtoReflect.Descriptor instead.
 func (*SimulatedCard) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{21}
+	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *SimulatedCard) GetCard() string {
@@ -1713,7 +1696,7 @@ type DungeonEvent struct {
 
 func (x *DungeonEvent) Reset() {
 	*x = DungeonEvent{}
-	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[22]
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1725,7 +1708,7 @@ func (x *DungeonEvent) String() string {
 func (*DungeonEvent) ProtoMessage() {}
 
 func (x *DungeonEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[22]
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1738,7 +1721,7 @@ func (x *DungeonEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DungeonEvent.ProtoReflect.Descriptor instead.
 func (*DungeonEvent) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{22}
+	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *DungeonEvent) GetEvent() isDungeonEvent_Event {
@@ -1779,7 +1762,7 @@ type DungeonImported struct {
 
 func (x *DungeonImported) Reset() {
 	*x = DungeonImported{}
-	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[23]
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1791,7 +1774,7 @@ func (x *DungeonImported) String() string {
 func (*DungeonImported) ProtoMessage() {}
 
 func (x *DungeonImported) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[23]
+	mi := &file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1804,7 +1787,7 @@ func (x *DungeonImported) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use DungeonImported.ProtoReflect.Descriptor instead.
 func (*DungeonImported) Descriptor() ([]byte, []int) {
-	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{23}
+	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *DungeonImported) GetDefinition() *DungeonDefinition {
@@ -1818,7 +1801,7 @@ var File_wayfarer_dungeon_v1_dungeon_proto protoreflect.FileDescriptor
 
 const file_wayfarer_dungeon_v1_dungeon_proto_rawDesc = "" +
 	"\n" +
-	"!wayfarer/dungeon/v1/dungeon.proto\x12\x13wayfarer.dungeon.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1ewayfarer/type/v1/options.proto\x1a\x1dwayfarer/type/v1/record.proto\"\xa1\x02\n" +
+	"!wayfarer/dungeon/v1/dungeon.proto\x12\x13wayfarer.dungeon.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a$wayfarer/dungeon/v1/laboratory.proto\x1a\x1ewayfarer/type/v1/options.proto\x1a\x1dwayfarer/type/v1/record.proto\"\xa1\x02\n" +
 	"\aDungeon\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12\x1f\n" +
 	"\brevision\x18\x02 \x01(\x05B\x03\xe0A\x03R\brevision\x12F\n" +
@@ -1884,7 +1867,7 @@ const file_wayfarer_dungeon_v1_dungeon_proto_rawDesc = "" +
 	"page_token\x18\x03 \x01(\tR\tpageToken\"x\n" +
 	"\x14ListDungeonsResponse\x128\n" +
 	"\bdungeons\x18\x01 \x03(\v2\x1c.wayfarer.dungeon.v1.DungeonR\bdungeons\x12&\n" +
-	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xf0\x03\n" +
+	"\x0fnext_page_token\x18\x02 \x01(\tR\rnextPageToken\"\xb3\x04\n" +
 	"\x0fSimulateRequest\x12=\n" +
 	"\x06parent\x18\x01 \x01(\tB%\xe0A\x02\xbaH\x1fr\x1d2\x1b^campaigns/[a-z0-9-]{1,63}$R\x06parent\x12W\n" +
 	"\adungeon\x18\x02 \x01(\tB;\xbaH8r624^campaigns/[a-z0-9-]{1,63}/dungeons/[a-z0-9-]{1,63}$H\x00R\adungeon\x12H\n" +
@@ -1896,7 +1879,11 @@ const file_wayfarer_dungeon_v1_dungeon_proto_rawDesc = "" +
 	"\x06policy\x18\x06 \x01(\tB4\xbaH1r/R\x00R\bsensibleR\n" +
 	"never-riskR\valways-riskR\bno-toolsR\x06policy\x12#\n" +
 	"\amembers\x18\a \x01(\x05B\t\xbaH\x06\x1a\x04\x18\a(\x00R\amembers\x12D\n" +
-	"\x05party\x18\b \x03(\v2$.wayfarer.dungeon.v1.SimulatedMemberB\b\xbaH\x05\x92\x01\x02\x10\aR\x05partyB\r\n" +
+	"\x05party\x18\b \x03(\v2$.wayfarer.dungeon.v1.SimulatedMemberB\b\xbaH\x05\x92\x01\x02\x10\aR\x05party\x12 \n" +
+	"\vsensitivity\x18\t \x01(\bR\vsensitivity\x12\x1f\n" +
+	"\vparty_sizes\x18\n" +
+	" \x01(\bR\n" +
+	"partySizesB\r\n" +
 	"\x04what\x12\x05\xbaH\x02\b\x01\"\x8a\x02\n" +
 	"\x0fSimulatedMember\x12+\n" +
 	"\x02id\x18\x01 \x01(\tB\x1b\xe0A\x02\xbaH\x15r\x132\x11^[a-z0-9-]{1,63}$R\x02id\x12\x1f\n" +
@@ -1914,10 +1901,7 @@ const file_wayfarer_dungeon_v1_dungeon_proto_rawDesc = "" +
 	"\x10SimulateResponse\x12E\n" +
 	"\bprogress\x18\x01 \x01(\v2'.wayfarer.dungeon.v1.SimulationProgressH\x00R\bprogress\x12?\n" +
 	"\x06report\x18\x02 \x01(\v2%.wayfarer.dungeon.v1.SimulationReportH\x00R\x06reportB\x06\n" +
-	"\x04news\"<\n" +
-	"\x12SimulationProgress\x12\x12\n" +
-	"\x04done\x18\x01 \x01(\x05R\x04done\x12\x12\n" +
-	"\x04runs\x18\x02 \x01(\x05R\x04runs\"\xe8\x03\n" +
+	"\x04news\"\xf5\x04\n" +
 	"\x10SimulationReport\x12\x12\n" +
 	"\x04runs\x18\x01 \x01(\x05R\x04runs\x12!\n" +
 	"\fsuccess_rate\x18\x02 \x01(\x01R\vsuccessRate\x12\x1f\n" +
@@ -1928,7 +1912,11 @@ const file_wayfarer_dungeon_v1_dungeon_proto_rawDesc = "" +
 	"\aendings\x18\x06 \x03(\v22.wayfarer.dungeon.v1.SimulationReport.EndingsEntryR\aendings\x12'\n" +
 	"\x0fmean_challenges\x18\a \x01(\x01R\x0emeanChallenges\x12=\n" +
 	"\x05curve\x18\b \x03(\v2'.wayfarer.dungeon.v1.SimulatedChallengeR\x05curve\x128\n" +
-	"\x05cards\x18\t \x03(\v2\".wayfarer.dungeon.v1.SimulatedCardR\x05cards\x1a:\n" +
+	"\x05cards\x18\t \x03(\v2\".wayfarer.dungeon.v1.SimulatedCardR\x05cards\x12F\n" +
+	"\vsensitivity\x18\n" +
+	" \x03(\v2$.wayfarer.dungeon.v1.SimulatedChangeR\vsensitivity\x12C\n" +
+	"\vparty_sizes\x18\v \x03(\v2\".wayfarer.dungeon.v1.SimulatedSizeR\n" +
+	"partySizes\x1a:\n" +
 	"\fEndingsEntry\x12\x10\n" +
 	"\x03key\x18\x01 \x01(\tR\x03key\x12\x14\n" +
 	"\x05value\x18\x02 \x01(\x05R\x05value:\x028\x01\"B\n" +
@@ -1977,7 +1965,7 @@ func file_wayfarer_dungeon_v1_dungeon_proto_rawDescGZIP() []byte {
 	return file_wayfarer_dungeon_v1_dungeon_proto_rawDescData
 }
 
-var file_wayfarer_dungeon_v1_dungeon_proto_msgTypes = make([]protoimpl.MessageInfo, 25)
+var file_wayfarer_dungeon_v1_dungeon_proto_msgTypes = make([]protoimpl.MessageInfo, 24)
 var file_wayfarer_dungeon_v1_dungeon_proto_goTypes = []any{
 	(*Dungeon)(nil),                 // 0: wayfarer.dungeon.v1.Dungeon
 	(*DungeonDefinition)(nil),       // 1: wayfarer.dungeon.v1.DungeonDefinition
@@ -1996,24 +1984,26 @@ var file_wayfarer_dungeon_v1_dungeon_proto_goTypes = []any{
 	(*SimulatedMember)(nil),         // 14: wayfarer.dungeon.v1.SimulatedMember
 	(*SimulatedTool)(nil),           // 15: wayfarer.dungeon.v1.SimulatedTool
 	(*SimulateResponse)(nil),        // 16: wayfarer.dungeon.v1.SimulateResponse
-	(*SimulationProgress)(nil),      // 17: wayfarer.dungeon.v1.SimulationProgress
-	(*SimulationReport)(nil),        // 18: wayfarer.dungeon.v1.SimulationReport
-	(*Band)(nil),                    // 19: wayfarer.dungeon.v1.Band
-	(*SimulatedChallenge)(nil),      // 20: wayfarer.dungeon.v1.SimulatedChallenge
-	(*SimulatedCard)(nil),           // 21: wayfarer.dungeon.v1.SimulatedCard
-	(*DungeonEvent)(nil),            // 22: wayfarer.dungeon.v1.DungeonEvent
-	(*DungeonImported)(nil),         // 23: wayfarer.dungeon.v1.DungeonImported
-	nil,                             // 24: wayfarer.dungeon.v1.SimulationReport.EndingsEntry
-	(*timestamppb.Timestamp)(nil),   // 25: google.protobuf.Timestamp
-	(*v1.Record)(nil),               // 26: wayfarer.type.v1.Record
+	(*SimulationReport)(nil),        // 17: wayfarer.dungeon.v1.SimulationReport
+	(*Band)(nil),                    // 18: wayfarer.dungeon.v1.Band
+	(*SimulatedChallenge)(nil),      // 19: wayfarer.dungeon.v1.SimulatedChallenge
+	(*SimulatedCard)(nil),           // 20: wayfarer.dungeon.v1.SimulatedCard
+	(*DungeonEvent)(nil),            // 21: wayfarer.dungeon.v1.DungeonEvent
+	(*DungeonImported)(nil),         // 22: wayfarer.dungeon.v1.DungeonImported
+	nil,                             // 23: wayfarer.dungeon.v1.SimulationReport.EndingsEntry
+	(*timestamppb.Timestamp)(nil),   // 24: google.protobuf.Timestamp
+	(*v1.Record)(nil),               // 25: wayfarer.type.v1.Record
+	(*SimulationProgress)(nil),      // 26: wayfarer.dungeon.v1.SimulationProgress
+	(*SimulatedChange)(nil),         // 27: wayfarer.dungeon.v1.SimulatedChange
+	(*SimulatedSize)(nil),           // 28: wayfarer.dungeon.v1.SimulatedSize
 }
 var file_wayfarer_dungeon_v1_dungeon_proto_depIdxs = []int32{
 	1,  // 0: wayfarer.dungeon.v1.Dungeon.definition:type_name -> wayfarer.dungeon.v1.DungeonDefinition
-	25, // 1: wayfarer.dungeon.v1.Dungeon.create_time:type_name -> google.protobuf.Timestamp
+	24, // 1: wayfarer.dungeon.v1.Dungeon.create_time:type_name -> google.protobuf.Timestamp
 	2,  // 2: wayfarer.dungeon.v1.DungeonDefinition.tn_bonus:type_name -> wayfarer.dungeon.v1.TnBonus
 	3,  // 3: wayfarer.dungeon.v1.DungeonDefinition.cards:type_name -> wayfarer.dungeon.v1.Card
 	1,  // 4: wayfarer.dungeon.v1.ImportDungeonRequest.dungeon:type_name -> wayfarer.dungeon.v1.DungeonDefinition
-	26, // 5: wayfarer.dungeon.v1.ImportDungeonResponse.record:type_name -> wayfarer.type.v1.Record
+	25, // 5: wayfarer.dungeon.v1.ImportDungeonResponse.record:type_name -> wayfarer.type.v1.Record
 	0,  // 6: wayfarer.dungeon.v1.ImportDungeonResponse.dungeon:type_name -> wayfarer.dungeon.v1.Dungeon
 	1,  // 7: wayfarer.dungeon.v1.ValidateDungeonRequest.dungeon:type_name -> wayfarer.dungeon.v1.DungeonDefinition
 	4,  // 8: wayfarer.dungeon.v1.ValidateDungeonResponse.violations:type_name -> wayfarer.dungeon.v1.Problem
@@ -2023,29 +2013,31 @@ var file_wayfarer_dungeon_v1_dungeon_proto_depIdxs = []int32{
 	1,  // 12: wayfarer.dungeon.v1.SimulateRequest.definition:type_name -> wayfarer.dungeon.v1.DungeonDefinition
 	14, // 13: wayfarer.dungeon.v1.SimulateRequest.party:type_name -> wayfarer.dungeon.v1.SimulatedMember
 	15, // 14: wayfarer.dungeon.v1.SimulatedMember.tools:type_name -> wayfarer.dungeon.v1.SimulatedTool
-	17, // 15: wayfarer.dungeon.v1.SimulateResponse.progress:type_name -> wayfarer.dungeon.v1.SimulationProgress
-	18, // 16: wayfarer.dungeon.v1.SimulateResponse.report:type_name -> wayfarer.dungeon.v1.SimulationReport
-	19, // 17: wayfarer.dungeon.v1.SimulationReport.band:type_name -> wayfarer.dungeon.v1.Band
-	24, // 18: wayfarer.dungeon.v1.SimulationReport.endings:type_name -> wayfarer.dungeon.v1.SimulationReport.EndingsEntry
-	20, // 19: wayfarer.dungeon.v1.SimulationReport.curve:type_name -> wayfarer.dungeon.v1.SimulatedChallenge
-	21, // 20: wayfarer.dungeon.v1.SimulationReport.cards:type_name -> wayfarer.dungeon.v1.SimulatedCard
-	23, // 21: wayfarer.dungeon.v1.DungeonEvent.imported:type_name -> wayfarer.dungeon.v1.DungeonImported
-	1,  // 22: wayfarer.dungeon.v1.DungeonImported.definition:type_name -> wayfarer.dungeon.v1.DungeonDefinition
-	5,  // 23: wayfarer.dungeon.v1.DungeonService.ImportDungeon:input_type -> wayfarer.dungeon.v1.ImportDungeonRequest
-	7,  // 24: wayfarer.dungeon.v1.DungeonService.ValidateDungeon:input_type -> wayfarer.dungeon.v1.ValidateDungeonRequest
-	9,  // 25: wayfarer.dungeon.v1.DungeonService.GetDungeon:input_type -> wayfarer.dungeon.v1.GetDungeonRequest
-	11, // 26: wayfarer.dungeon.v1.DungeonService.ListDungeons:input_type -> wayfarer.dungeon.v1.ListDungeonsRequest
-	13, // 27: wayfarer.dungeon.v1.DungeonService.Simulate:input_type -> wayfarer.dungeon.v1.SimulateRequest
-	6,  // 28: wayfarer.dungeon.v1.DungeonService.ImportDungeon:output_type -> wayfarer.dungeon.v1.ImportDungeonResponse
-	8,  // 29: wayfarer.dungeon.v1.DungeonService.ValidateDungeon:output_type -> wayfarer.dungeon.v1.ValidateDungeonResponse
-	10, // 30: wayfarer.dungeon.v1.DungeonService.GetDungeon:output_type -> wayfarer.dungeon.v1.GetDungeonResponse
-	12, // 31: wayfarer.dungeon.v1.DungeonService.ListDungeons:output_type -> wayfarer.dungeon.v1.ListDungeonsResponse
-	16, // 32: wayfarer.dungeon.v1.DungeonService.Simulate:output_type -> wayfarer.dungeon.v1.SimulateResponse
-	28, // [28:33] is the sub-list for method output_type
-	23, // [23:28] is the sub-list for method input_type
-	23, // [23:23] is the sub-list for extension type_name
-	23, // [23:23] is the sub-list for extension extendee
-	0,  // [0:23] is the sub-list for field type_name
+	26, // 15: wayfarer.dungeon.v1.SimulateResponse.progress:type_name -> wayfarer.dungeon.v1.SimulationProgress
+	17, // 16: wayfarer.dungeon.v1.SimulateResponse.report:type_name -> wayfarer.dungeon.v1.SimulationReport
+	18, // 17: wayfarer.dungeon.v1.SimulationReport.band:type_name -> wayfarer.dungeon.v1.Band
+	23, // 18: wayfarer.dungeon.v1.SimulationReport.endings:type_name -> wayfarer.dungeon.v1.SimulationReport.EndingsEntry
+	19, // 19: wayfarer.dungeon.v1.SimulationReport.curve:type_name -> wayfarer.dungeon.v1.SimulatedChallenge
+	20, // 20: wayfarer.dungeon.v1.SimulationReport.cards:type_name -> wayfarer.dungeon.v1.SimulatedCard
+	27, // 21: wayfarer.dungeon.v1.SimulationReport.sensitivity:type_name -> wayfarer.dungeon.v1.SimulatedChange
+	28, // 22: wayfarer.dungeon.v1.SimulationReport.party_sizes:type_name -> wayfarer.dungeon.v1.SimulatedSize
+	22, // 23: wayfarer.dungeon.v1.DungeonEvent.imported:type_name -> wayfarer.dungeon.v1.DungeonImported
+	1,  // 24: wayfarer.dungeon.v1.DungeonImported.definition:type_name -> wayfarer.dungeon.v1.DungeonDefinition
+	5,  // 25: wayfarer.dungeon.v1.DungeonService.ImportDungeon:input_type -> wayfarer.dungeon.v1.ImportDungeonRequest
+	7,  // 26: wayfarer.dungeon.v1.DungeonService.ValidateDungeon:input_type -> wayfarer.dungeon.v1.ValidateDungeonRequest
+	9,  // 27: wayfarer.dungeon.v1.DungeonService.GetDungeon:input_type -> wayfarer.dungeon.v1.GetDungeonRequest
+	11, // 28: wayfarer.dungeon.v1.DungeonService.ListDungeons:input_type -> wayfarer.dungeon.v1.ListDungeonsRequest
+	13, // 29: wayfarer.dungeon.v1.DungeonService.Simulate:input_type -> wayfarer.dungeon.v1.SimulateRequest
+	6,  // 30: wayfarer.dungeon.v1.DungeonService.ImportDungeon:output_type -> wayfarer.dungeon.v1.ImportDungeonResponse
+	8,  // 31: wayfarer.dungeon.v1.DungeonService.ValidateDungeon:output_type -> wayfarer.dungeon.v1.ValidateDungeonResponse
+	10, // 32: wayfarer.dungeon.v1.DungeonService.GetDungeon:output_type -> wayfarer.dungeon.v1.GetDungeonResponse
+	12, // 33: wayfarer.dungeon.v1.DungeonService.ListDungeons:output_type -> wayfarer.dungeon.v1.ListDungeonsResponse
+	16, // 34: wayfarer.dungeon.v1.DungeonService.Simulate:output_type -> wayfarer.dungeon.v1.SimulateResponse
+	30, // [30:35] is the sub-list for method output_type
+	25, // [25:30] is the sub-list for method input_type
+	25, // [25:25] is the sub-list for extension type_name
+	25, // [25:25] is the sub-list for extension extendee
+	0,  // [0:25] is the sub-list for field type_name
 }
 
 func init() { file_wayfarer_dungeon_v1_dungeon_proto_init() }
@@ -2053,6 +2045,7 @@ func file_wayfarer_dungeon_v1_dungeon_proto_init() {
 	if File_wayfarer_dungeon_v1_dungeon_proto != nil {
 		return
 	}
+	file_wayfarer_dungeon_v1_laboratory_proto_init()
 	file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[13].OneofWrappers = []any{
 		(*SimulateRequest_Dungeon)(nil),
 		(*SimulateRequest_Definition)(nil),
@@ -2061,7 +2054,7 @@ func file_wayfarer_dungeon_v1_dungeon_proto_init() {
 		(*SimulateResponse_Progress)(nil),
 		(*SimulateResponse_Report)(nil),
 	}
-	file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[22].OneofWrappers = []any{
+	file_wayfarer_dungeon_v1_dungeon_proto_msgTypes[21].OneofWrappers = []any{
 		(*DungeonEvent_Imported)(nil),
 	}
 	type x struct{}
@@ -2070,7 +2063,7 @@ func file_wayfarer_dungeon_v1_dungeon_proto_init() {
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wayfarer_dungeon_v1_dungeon_proto_rawDesc), len(file_wayfarer_dungeon_v1_dungeon_proto_rawDesc)),
 			NumEnums:      0,
-			NumMessages:   25,
+			NumMessages:   24,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

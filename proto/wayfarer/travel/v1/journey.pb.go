@@ -5665,7 +5665,7 @@ var File_wayfarer_travel_v1_journey_proto protoreflect.FileDescriptor
 
 const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\n" +
-	" wayfarer/travel/v1/journey.proto\x12\x12wayfarer.travel.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&wayfarer/travel/v1/journey_event.proto\x1a\x1fwayfarer/travel/v1/region.proto\x1a\x1dwayfarer/type/v1/record.proto\"\x94\r\n" +
+	" wayfarer/travel/v1/journey.proto\x12\x12wayfarer.travel.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1cgoogle/protobuf/struct.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a&wayfarer/travel/v1/journey_event.proto\x1a#wayfarer/travel/v1/laboratory.proto\x1a\x1fwayfarer/travel/v1/region.proto\x1a\x1dwayfarer/type/v1/record.proto\"\x94\r\n" +
 	"\aJourney\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12\x1d\n" +
 	"\acompany\x18\x02 \x01(\tB\x03\xe0A\x05R\acompany\x12\x1b\n" +
@@ -6209,7 +6209,7 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\b_fatigueB\n" +
 	"\n" +
 	"\b_torchesB\x06\n" +
-	"\x04_oil2\xe1\x1f\n" +
+	"\x04_oil2\x8a!\n" +
 	"\x0eJourneyService\x12\x8f\x01\n" +
 	"\fStartJourney\x12'.wayfarer.travel.v1.StartJourneyRequest\x1a(.wayfarer.travel.v1.StartJourneyResponse\",\x82\xd3\xe4\x93\x02&:\x01*\"!/v1/{parent=campaigns/*}/journeys\x12\x8f\x01\n" +
 	"\n" +
@@ -6241,7 +6241,8 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\aRetreat\x12\".wayfarer.travel.v1.RetreatRequest\x1a#.wayfarer.travel.v1.RetreatResponse\"4\x82\xd3\xe4\x93\x02.:\x01*\")/v1/{name=campaigns/*/journeys/*}:retreat\x12\x8d\x01\n" +
 	"\n" +
 	"EndJourney\x12%.wayfarer.travel.v1.EndJourneyRequest\x1a&.wayfarer.travel.v1.EndJourneyResponse\"0\x82\xd3\xe4\x93\x02*:\x01*\"%/v1/{name=campaigns/*/journeys/*}:end\x12\x9d\x01\n" +
-	"\x0eAbandonJourney\x12).wayfarer.travel.v1.AbandonJourneyRequest\x1a*.wayfarer.travel.v1.AbandonJourneyResponse\"4\x82\xd3\xe4\x93\x02.:\x01*\")/v1/{name=campaigns/*/journeys/*}:abandonBDZBgithub.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1;travelv1b\x06proto3"
+	"\x0eAbandonJourney\x12).wayfarer.travel.v1.AbandonJourneyRequest\x1a*.wayfarer.travel.v1.AbandonJourneyResponse\"4\x82\xd3\xe4\x93\x02.:\x01*\")/v1/{name=campaigns/*/journeys/*}:abandon\x12\xa6\x01\n" +
+	"\x10SimulateJourneys\x12+.wayfarer.travel.v1.SimulateJourneysRequest\x1a,.wayfarer.travel.v1.SimulateJourneysResponse\"5\x82\xd3\xe4\x93\x02/:\x01*\"*/v1/{parent=campaigns/*}/journeys:simulate0\x01BDZBgithub.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1;travelv1b\x06proto3"
 
 var (
 	file_wayfarer_travel_v1_journey_proto_rawDescOnce sync.Once
@@ -6258,84 +6259,86 @@ func file_wayfarer_travel_v1_journey_proto_rawDescGZIP() []byte {
 var file_wayfarer_travel_v1_journey_proto_enumTypes = make([]protoimpl.EnumInfo, 1)
 var file_wayfarer_travel_v1_journey_proto_msgTypes = make([]protoimpl.MessageInfo, 64)
 var file_wayfarer_travel_v1_journey_proto_goTypes = []any{
-	(Journey_Phase)(0),             // 0: wayfarer.travel.v1.Journey.Phase
-	(*Journey)(nil),                // 1: wayfarer.travel.v1.Journey
-	(*Outcome)(nil),                // 2: wayfarer.travel.v1.Outcome
-	(*LightRoll)(nil),              // 3: wayfarer.travel.v1.LightRoll
-	(*StartJourneyRequest)(nil),    // 4: wayfarer.travel.v1.StartJourneyRequest
-	(*StartJourneyResponse)(nil),   // 5: wayfarer.travel.v1.StartJourneyResponse
-	(*GetJourneyRequest)(nil),      // 6: wayfarer.travel.v1.GetJourneyRequest
-	(*GetJourneyResponse)(nil),     // 7: wayfarer.travel.v1.GetJourneyResponse
-	(*ListJourneysRequest)(nil),    // 8: wayfarer.travel.v1.ListJourneysRequest
-	(*ListJourneysResponse)(nil),   // 9: wayfarer.travel.v1.ListJourneysResponse
-	(*WatchJourneyRequest)(nil),    // 10: wayfarer.travel.v1.WatchJourneyRequest
-	(*WatchJourneyResponse)(nil),   // 11: wayfarer.travel.v1.WatchJourneyResponse
-	(*MoveRequest)(nil),            // 12: wayfarer.travel.v1.MoveRequest
-	(*MoveResponse)(nil),           // 13: wayfarer.travel.v1.MoveResponse
-	(*SearchRequest)(nil),          // 14: wayfarer.travel.v1.SearchRequest
-	(*SearchResponse)(nil),         // 15: wayfarer.travel.v1.SearchResponse
-	(*ForageRequest)(nil),          // 16: wayfarer.travel.v1.ForageRequest
-	(*ForageResponse)(nil),         // 17: wayfarer.travel.v1.ForageResponse
-	(*PrepareRemainsRequest)(nil),  // 18: wayfarer.travel.v1.PrepareRemainsRequest
-	(*PrepareRemainsResponse)(nil), // 19: wayfarer.travel.v1.PrepareRemainsResponse
-	(*EnterLocationRequest)(nil),   // 20: wayfarer.travel.v1.EnterLocationRequest
-	(*EnterLocationResponse)(nil),  // 21: wayfarer.travel.v1.EnterLocationResponse
-	(*LeaveLocationRequest)(nil),   // 22: wayfarer.travel.v1.LeaveLocationRequest
-	(*LeaveLocationResponse)(nil),  // 23: wayfarer.travel.v1.LeaveLocationResponse
-	(*BuyFoodRequest)(nil),         // 24: wayfarer.travel.v1.BuyFoodRequest
-	(*BuyFoodResponse)(nil),        // 25: wayfarer.travel.v1.BuyFoodResponse
-	(*BuyGearRequest)(nil),         // 26: wayfarer.travel.v1.BuyGearRequest
-	(*BuyGearResponse)(nil),        // 27: wayfarer.travel.v1.BuyGearResponse
-	(*JoinJourneyRequest)(nil),     // 28: wayfarer.travel.v1.JoinJourneyRequest
-	(*JoinJourneyResponse)(nil),    // 29: wayfarer.travel.v1.JoinJourneyResponse
-	(*AddMemberRequest)(nil),       // 30: wayfarer.travel.v1.AddMemberRequest
-	(*AddMemberResponse)(nil),      // 31: wayfarer.travel.v1.AddMemberResponse
-	(*RemoveMemberRequest)(nil),    // 32: wayfarer.travel.v1.RemoveMemberRequest
-	(*RemoveMemberResponse)(nil),   // 33: wayfarer.travel.v1.RemoveMemberResponse
-	(*SellRemainsRequest)(nil),     // 34: wayfarer.travel.v1.SellRemainsRequest
-	(*SellRemainsResponse)(nil),    // 35: wayfarer.travel.v1.SellRemainsResponse
-	(*FreeFoodSlotsRequest)(nil),   // 36: wayfarer.travel.v1.FreeFoodSlotsRequest
-	(*FreeFoodSlotsResponse)(nil),  // 37: wayfarer.travel.v1.FreeFoodSlotsResponse
-	(*DistributeRequest)(nil),      // 38: wayfarer.travel.v1.DistributeRequest
-	(*DistributeResponse)(nil),     // 39: wayfarer.travel.v1.DistributeResponse
-	(*LootRequest)(nil),            // 40: wayfarer.travel.v1.LootRequest
-	(*LootResponse)(nil),           // 41: wayfarer.travel.v1.LootResponse
-	(*HarmRequest)(nil),            // 42: wayfarer.travel.v1.HarmRequest
-	(*HarmResponse)(nil),           // 43: wayfarer.travel.v1.HarmResponse
-	(*AdjustRequest)(nil),          // 44: wayfarer.travel.v1.AdjustRequest
-	(*AdjustResponse)(nil),         // 45: wayfarer.travel.v1.AdjustResponse
-	(*RestRequest)(nil),            // 46: wayfarer.travel.v1.RestRequest
-	(*RestResponse)(nil),           // 47: wayfarer.travel.v1.RestResponse
-	(*LongRestRequest)(nil),        // 48: wayfarer.travel.v1.LongRestRequest
-	(*LongRestResponse)(nil),       // 49: wayfarer.travel.v1.LongRestResponse
-	(*LightRequest)(nil),           // 50: wayfarer.travel.v1.LightRequest
-	(*LightResponse)(nil),          // 51: wayfarer.travel.v1.LightResponse
-	(*TakeTurnRequest)(nil),        // 52: wayfarer.travel.v1.TakeTurnRequest
-	(*TakeTurnResponse)(nil),       // 53: wayfarer.travel.v1.TakeTurnResponse
-	(*RetreatRequest)(nil),         // 54: wayfarer.travel.v1.RetreatRequest
-	(*RetreatResponse)(nil),        // 55: wayfarer.travel.v1.RetreatResponse
-	(*EndJourneyRequest)(nil),      // 56: wayfarer.travel.v1.EndJourneyRequest
-	(*EndJourneyResponse)(nil),     // 57: wayfarer.travel.v1.EndJourneyResponse
-	(*AbandonJourneyRequest)(nil),  // 58: wayfarer.travel.v1.AbandonJourneyRequest
-	(*AbandonJourneyResponse)(nil), // 59: wayfarer.travel.v1.AbandonJourneyResponse
-	(*Newcomer)(nil),               // 60: wayfarer.travel.v1.Newcomer
-	(*Food)(nil),                   // 61: wayfarer.travel.v1.Food
-	(*Cargo)(nil),                  // 62: wayfarer.travel.v1.Cargo
-	(*MemberAdjustment)(nil),       // 63: wayfarer.travel.v1.MemberAdjustment
-	nil,                            // 64: wayfarer.travel.v1.DistributeRequest.FoodSlotsEntry
-	(*Hex)(nil),                    // 65: wayfarer.travel.v1.Hex
-	(*Light)(nil),                  // 66: wayfarer.travel.v1.Light
-	(*Member)(nil),                 // 67: wayfarer.travel.v1.Member
-	(*Load)(nil),                   // 68: wayfarer.travel.v1.Load
-	(*Encounter)(nil),              // 69: wayfarer.travel.v1.Encounter
-	(*Location)(nil),               // 70: wayfarer.travel.v1.Location
-	(*StartRefusal)(nil),           // 71: wayfarer.travel.v1.StartRefusal
-	(*timestamppb.Timestamp)(nil),  // 72: google.protobuf.Timestamp
-	(*UsageCheck)(nil),             // 73: wayfarer.travel.v1.UsageCheck
-	(*structpb.Struct)(nil),        // 74: google.protobuf.Struct
-	(*v1.Record)(nil),              // 75: wayfarer.type.v1.Record
-	(*JourneyEvent)(nil),           // 76: wayfarer.travel.v1.JourneyEvent
-	(*Position)(nil),               // 77: wayfarer.travel.v1.Position
+	(Journey_Phase)(0),               // 0: wayfarer.travel.v1.Journey.Phase
+	(*Journey)(nil),                  // 1: wayfarer.travel.v1.Journey
+	(*Outcome)(nil),                  // 2: wayfarer.travel.v1.Outcome
+	(*LightRoll)(nil),                // 3: wayfarer.travel.v1.LightRoll
+	(*StartJourneyRequest)(nil),      // 4: wayfarer.travel.v1.StartJourneyRequest
+	(*StartJourneyResponse)(nil),     // 5: wayfarer.travel.v1.StartJourneyResponse
+	(*GetJourneyRequest)(nil),        // 6: wayfarer.travel.v1.GetJourneyRequest
+	(*GetJourneyResponse)(nil),       // 7: wayfarer.travel.v1.GetJourneyResponse
+	(*ListJourneysRequest)(nil),      // 8: wayfarer.travel.v1.ListJourneysRequest
+	(*ListJourneysResponse)(nil),     // 9: wayfarer.travel.v1.ListJourneysResponse
+	(*WatchJourneyRequest)(nil),      // 10: wayfarer.travel.v1.WatchJourneyRequest
+	(*WatchJourneyResponse)(nil),     // 11: wayfarer.travel.v1.WatchJourneyResponse
+	(*MoveRequest)(nil),              // 12: wayfarer.travel.v1.MoveRequest
+	(*MoveResponse)(nil),             // 13: wayfarer.travel.v1.MoveResponse
+	(*SearchRequest)(nil),            // 14: wayfarer.travel.v1.SearchRequest
+	(*SearchResponse)(nil),           // 15: wayfarer.travel.v1.SearchResponse
+	(*ForageRequest)(nil),            // 16: wayfarer.travel.v1.ForageRequest
+	(*ForageResponse)(nil),           // 17: wayfarer.travel.v1.ForageResponse
+	(*PrepareRemainsRequest)(nil),    // 18: wayfarer.travel.v1.PrepareRemainsRequest
+	(*PrepareRemainsResponse)(nil),   // 19: wayfarer.travel.v1.PrepareRemainsResponse
+	(*EnterLocationRequest)(nil),     // 20: wayfarer.travel.v1.EnterLocationRequest
+	(*EnterLocationResponse)(nil),    // 21: wayfarer.travel.v1.EnterLocationResponse
+	(*LeaveLocationRequest)(nil),     // 22: wayfarer.travel.v1.LeaveLocationRequest
+	(*LeaveLocationResponse)(nil),    // 23: wayfarer.travel.v1.LeaveLocationResponse
+	(*BuyFoodRequest)(nil),           // 24: wayfarer.travel.v1.BuyFoodRequest
+	(*BuyFoodResponse)(nil),          // 25: wayfarer.travel.v1.BuyFoodResponse
+	(*BuyGearRequest)(nil),           // 26: wayfarer.travel.v1.BuyGearRequest
+	(*BuyGearResponse)(nil),          // 27: wayfarer.travel.v1.BuyGearResponse
+	(*JoinJourneyRequest)(nil),       // 28: wayfarer.travel.v1.JoinJourneyRequest
+	(*JoinJourneyResponse)(nil),      // 29: wayfarer.travel.v1.JoinJourneyResponse
+	(*AddMemberRequest)(nil),         // 30: wayfarer.travel.v1.AddMemberRequest
+	(*AddMemberResponse)(nil),        // 31: wayfarer.travel.v1.AddMemberResponse
+	(*RemoveMemberRequest)(nil),      // 32: wayfarer.travel.v1.RemoveMemberRequest
+	(*RemoveMemberResponse)(nil),     // 33: wayfarer.travel.v1.RemoveMemberResponse
+	(*SellRemainsRequest)(nil),       // 34: wayfarer.travel.v1.SellRemainsRequest
+	(*SellRemainsResponse)(nil),      // 35: wayfarer.travel.v1.SellRemainsResponse
+	(*FreeFoodSlotsRequest)(nil),     // 36: wayfarer.travel.v1.FreeFoodSlotsRequest
+	(*FreeFoodSlotsResponse)(nil),    // 37: wayfarer.travel.v1.FreeFoodSlotsResponse
+	(*DistributeRequest)(nil),        // 38: wayfarer.travel.v1.DistributeRequest
+	(*DistributeResponse)(nil),       // 39: wayfarer.travel.v1.DistributeResponse
+	(*LootRequest)(nil),              // 40: wayfarer.travel.v1.LootRequest
+	(*LootResponse)(nil),             // 41: wayfarer.travel.v1.LootResponse
+	(*HarmRequest)(nil),              // 42: wayfarer.travel.v1.HarmRequest
+	(*HarmResponse)(nil),             // 43: wayfarer.travel.v1.HarmResponse
+	(*AdjustRequest)(nil),            // 44: wayfarer.travel.v1.AdjustRequest
+	(*AdjustResponse)(nil),           // 45: wayfarer.travel.v1.AdjustResponse
+	(*RestRequest)(nil),              // 46: wayfarer.travel.v1.RestRequest
+	(*RestResponse)(nil),             // 47: wayfarer.travel.v1.RestResponse
+	(*LongRestRequest)(nil),          // 48: wayfarer.travel.v1.LongRestRequest
+	(*LongRestResponse)(nil),         // 49: wayfarer.travel.v1.LongRestResponse
+	(*LightRequest)(nil),             // 50: wayfarer.travel.v1.LightRequest
+	(*LightResponse)(nil),            // 51: wayfarer.travel.v1.LightResponse
+	(*TakeTurnRequest)(nil),          // 52: wayfarer.travel.v1.TakeTurnRequest
+	(*TakeTurnResponse)(nil),         // 53: wayfarer.travel.v1.TakeTurnResponse
+	(*RetreatRequest)(nil),           // 54: wayfarer.travel.v1.RetreatRequest
+	(*RetreatResponse)(nil),          // 55: wayfarer.travel.v1.RetreatResponse
+	(*EndJourneyRequest)(nil),        // 56: wayfarer.travel.v1.EndJourneyRequest
+	(*EndJourneyResponse)(nil),       // 57: wayfarer.travel.v1.EndJourneyResponse
+	(*AbandonJourneyRequest)(nil),    // 58: wayfarer.travel.v1.AbandonJourneyRequest
+	(*AbandonJourneyResponse)(nil),   // 59: wayfarer.travel.v1.AbandonJourneyResponse
+	(*Newcomer)(nil),                 // 60: wayfarer.travel.v1.Newcomer
+	(*Food)(nil),                     // 61: wayfarer.travel.v1.Food
+	(*Cargo)(nil),                    // 62: wayfarer.travel.v1.Cargo
+	(*MemberAdjustment)(nil),         // 63: wayfarer.travel.v1.MemberAdjustment
+	nil,                              // 64: wayfarer.travel.v1.DistributeRequest.FoodSlotsEntry
+	(*Hex)(nil),                      // 65: wayfarer.travel.v1.Hex
+	(*Light)(nil),                    // 66: wayfarer.travel.v1.Light
+	(*Member)(nil),                   // 67: wayfarer.travel.v1.Member
+	(*Load)(nil),                     // 68: wayfarer.travel.v1.Load
+	(*Encounter)(nil),                // 69: wayfarer.travel.v1.Encounter
+	(*Location)(nil),                 // 70: wayfarer.travel.v1.Location
+	(*StartRefusal)(nil),             // 71: wayfarer.travel.v1.StartRefusal
+	(*timestamppb.Timestamp)(nil),    // 72: google.protobuf.Timestamp
+	(*UsageCheck)(nil),               // 73: wayfarer.travel.v1.UsageCheck
+	(*structpb.Struct)(nil),          // 74: google.protobuf.Struct
+	(*v1.Record)(nil),                // 75: wayfarer.type.v1.Record
+	(*JourneyEvent)(nil),             // 76: wayfarer.travel.v1.JourneyEvent
+	(*Position)(nil),                 // 77: wayfarer.travel.v1.Position
+	(*SimulateJourneysRequest)(nil),  // 78: wayfarer.travel.v1.SimulateJourneysRequest
+	(*SimulateJourneysResponse)(nil), // 79: wayfarer.travel.v1.SimulateJourneysResponse
 }
 var file_wayfarer_travel_v1_journey_proto_depIdxs = []int32{
 	0,   // 0: wayfarer.travel.v1.Journey.phase:type_name -> wayfarer.travel.v1.Journey.Phase
@@ -6489,36 +6492,38 @@ var file_wayfarer_travel_v1_journey_proto_depIdxs = []int32{
 	54,  // 148: wayfarer.travel.v1.JourneyService.Retreat:input_type -> wayfarer.travel.v1.RetreatRequest
 	56,  // 149: wayfarer.travel.v1.JourneyService.EndJourney:input_type -> wayfarer.travel.v1.EndJourneyRequest
 	58,  // 150: wayfarer.travel.v1.JourneyService.AbandonJourney:input_type -> wayfarer.travel.v1.AbandonJourneyRequest
-	5,   // 151: wayfarer.travel.v1.JourneyService.StartJourney:output_type -> wayfarer.travel.v1.StartJourneyResponse
-	7,   // 152: wayfarer.travel.v1.JourneyService.GetJourney:output_type -> wayfarer.travel.v1.GetJourneyResponse
-	9,   // 153: wayfarer.travel.v1.JourneyService.ListJourneys:output_type -> wayfarer.travel.v1.ListJourneysResponse
-	11,  // 154: wayfarer.travel.v1.JourneyService.WatchJourney:output_type -> wayfarer.travel.v1.WatchJourneyResponse
-	13,  // 155: wayfarer.travel.v1.JourneyService.Move:output_type -> wayfarer.travel.v1.MoveResponse
-	15,  // 156: wayfarer.travel.v1.JourneyService.Search:output_type -> wayfarer.travel.v1.SearchResponse
-	17,  // 157: wayfarer.travel.v1.JourneyService.Forage:output_type -> wayfarer.travel.v1.ForageResponse
-	19,  // 158: wayfarer.travel.v1.JourneyService.PrepareRemains:output_type -> wayfarer.travel.v1.PrepareRemainsResponse
-	21,  // 159: wayfarer.travel.v1.JourneyService.EnterLocation:output_type -> wayfarer.travel.v1.EnterLocationResponse
-	23,  // 160: wayfarer.travel.v1.JourneyService.LeaveLocation:output_type -> wayfarer.travel.v1.LeaveLocationResponse
-	25,  // 161: wayfarer.travel.v1.JourneyService.BuyFood:output_type -> wayfarer.travel.v1.BuyFoodResponse
-	27,  // 162: wayfarer.travel.v1.JourneyService.BuyGear:output_type -> wayfarer.travel.v1.BuyGearResponse
-	29,  // 163: wayfarer.travel.v1.JourneyService.JoinJourney:output_type -> wayfarer.travel.v1.JoinJourneyResponse
-	31,  // 164: wayfarer.travel.v1.JourneyService.AddMember:output_type -> wayfarer.travel.v1.AddMemberResponse
-	33,  // 165: wayfarer.travel.v1.JourneyService.RemoveMember:output_type -> wayfarer.travel.v1.RemoveMemberResponse
-	35,  // 166: wayfarer.travel.v1.JourneyService.SellRemains:output_type -> wayfarer.travel.v1.SellRemainsResponse
-	37,  // 167: wayfarer.travel.v1.JourneyService.FreeFoodSlots:output_type -> wayfarer.travel.v1.FreeFoodSlotsResponse
-	39,  // 168: wayfarer.travel.v1.JourneyService.Distribute:output_type -> wayfarer.travel.v1.DistributeResponse
-	41,  // 169: wayfarer.travel.v1.JourneyService.Loot:output_type -> wayfarer.travel.v1.LootResponse
-	43,  // 170: wayfarer.travel.v1.JourneyService.Harm:output_type -> wayfarer.travel.v1.HarmResponse
-	45,  // 171: wayfarer.travel.v1.JourneyService.Adjust:output_type -> wayfarer.travel.v1.AdjustResponse
-	47,  // 172: wayfarer.travel.v1.JourneyService.Rest:output_type -> wayfarer.travel.v1.RestResponse
-	49,  // 173: wayfarer.travel.v1.JourneyService.LongRest:output_type -> wayfarer.travel.v1.LongRestResponse
-	51,  // 174: wayfarer.travel.v1.JourneyService.Light:output_type -> wayfarer.travel.v1.LightResponse
-	53,  // 175: wayfarer.travel.v1.JourneyService.TakeTurn:output_type -> wayfarer.travel.v1.TakeTurnResponse
-	55,  // 176: wayfarer.travel.v1.JourneyService.Retreat:output_type -> wayfarer.travel.v1.RetreatResponse
-	57,  // 177: wayfarer.travel.v1.JourneyService.EndJourney:output_type -> wayfarer.travel.v1.EndJourneyResponse
-	59,  // 178: wayfarer.travel.v1.JourneyService.AbandonJourney:output_type -> wayfarer.travel.v1.AbandonJourneyResponse
-	151, // [151:179] is the sub-list for method output_type
-	123, // [123:151] is the sub-list for method input_type
+	78,  // 151: wayfarer.travel.v1.JourneyService.SimulateJourneys:input_type -> wayfarer.travel.v1.SimulateJourneysRequest
+	5,   // 152: wayfarer.travel.v1.JourneyService.StartJourney:output_type -> wayfarer.travel.v1.StartJourneyResponse
+	7,   // 153: wayfarer.travel.v1.JourneyService.GetJourney:output_type -> wayfarer.travel.v1.GetJourneyResponse
+	9,   // 154: wayfarer.travel.v1.JourneyService.ListJourneys:output_type -> wayfarer.travel.v1.ListJourneysResponse
+	11,  // 155: wayfarer.travel.v1.JourneyService.WatchJourney:output_type -> wayfarer.travel.v1.WatchJourneyResponse
+	13,  // 156: wayfarer.travel.v1.JourneyService.Move:output_type -> wayfarer.travel.v1.MoveResponse
+	15,  // 157: wayfarer.travel.v1.JourneyService.Search:output_type -> wayfarer.travel.v1.SearchResponse
+	17,  // 158: wayfarer.travel.v1.JourneyService.Forage:output_type -> wayfarer.travel.v1.ForageResponse
+	19,  // 159: wayfarer.travel.v1.JourneyService.PrepareRemains:output_type -> wayfarer.travel.v1.PrepareRemainsResponse
+	21,  // 160: wayfarer.travel.v1.JourneyService.EnterLocation:output_type -> wayfarer.travel.v1.EnterLocationResponse
+	23,  // 161: wayfarer.travel.v1.JourneyService.LeaveLocation:output_type -> wayfarer.travel.v1.LeaveLocationResponse
+	25,  // 162: wayfarer.travel.v1.JourneyService.BuyFood:output_type -> wayfarer.travel.v1.BuyFoodResponse
+	27,  // 163: wayfarer.travel.v1.JourneyService.BuyGear:output_type -> wayfarer.travel.v1.BuyGearResponse
+	29,  // 164: wayfarer.travel.v1.JourneyService.JoinJourney:output_type -> wayfarer.travel.v1.JoinJourneyResponse
+	31,  // 165: wayfarer.travel.v1.JourneyService.AddMember:output_type -> wayfarer.travel.v1.AddMemberResponse
+	33,  // 166: wayfarer.travel.v1.JourneyService.RemoveMember:output_type -> wayfarer.travel.v1.RemoveMemberResponse
+	35,  // 167: wayfarer.travel.v1.JourneyService.SellRemains:output_type -> wayfarer.travel.v1.SellRemainsResponse
+	37,  // 168: wayfarer.travel.v1.JourneyService.FreeFoodSlots:output_type -> wayfarer.travel.v1.FreeFoodSlotsResponse
+	39,  // 169: wayfarer.travel.v1.JourneyService.Distribute:output_type -> wayfarer.travel.v1.DistributeResponse
+	41,  // 170: wayfarer.travel.v1.JourneyService.Loot:output_type -> wayfarer.travel.v1.LootResponse
+	43,  // 171: wayfarer.travel.v1.JourneyService.Harm:output_type -> wayfarer.travel.v1.HarmResponse
+	45,  // 172: wayfarer.travel.v1.JourneyService.Adjust:output_type -> wayfarer.travel.v1.AdjustResponse
+	47,  // 173: wayfarer.travel.v1.JourneyService.Rest:output_type -> wayfarer.travel.v1.RestResponse
+	49,  // 174: wayfarer.travel.v1.JourneyService.LongRest:output_type -> wayfarer.travel.v1.LongRestResponse
+	51,  // 175: wayfarer.travel.v1.JourneyService.Light:output_type -> wayfarer.travel.v1.LightResponse
+	53,  // 176: wayfarer.travel.v1.JourneyService.TakeTurn:output_type -> wayfarer.travel.v1.TakeTurnResponse
+	55,  // 177: wayfarer.travel.v1.JourneyService.Retreat:output_type -> wayfarer.travel.v1.RetreatResponse
+	57,  // 178: wayfarer.travel.v1.JourneyService.EndJourney:output_type -> wayfarer.travel.v1.EndJourneyResponse
+	59,  // 179: wayfarer.travel.v1.JourneyService.AbandonJourney:output_type -> wayfarer.travel.v1.AbandonJourneyResponse
+	79,  // 180: wayfarer.travel.v1.JourneyService.SimulateJourneys:output_type -> wayfarer.travel.v1.SimulateJourneysResponse
+	152, // [152:181] is the sub-list for method output_type
+	123, // [123:152] is the sub-list for method input_type
 	123, // [123:123] is the sub-list for extension type_name
 	123, // [123:123] is the sub-list for extension extendee
 	0,   // [0:123] is the sub-list for field type_name
@@ -6530,6 +6535,7 @@ func file_wayfarer_travel_v1_journey_proto_init() {
 		return
 	}
 	file_wayfarer_travel_v1_journey_event_proto_init()
+	file_wayfarer_travel_v1_laboratory_proto_init()
 	file_wayfarer_travel_v1_region_proto_init()
 	file_wayfarer_travel_v1_journey_proto_msgTypes[0].OneofWrappers = []any{}
 	file_wayfarer_travel_v1_journey_proto_msgTypes[1].OneofWrappers = []any{}

@@ -1289,6 +1289,38 @@ func local_request_JourneyService_AbandonJourney_0(ctx context.Context, marshale
 	return msg, metadata, err
 }
 
+func request_JourneyService_SimulateJourneys_0(ctx context.Context, marshaler runtime.Marshaler, client JourneyServiceClient, req *http.Request, pathParams map[string]string) (JourneyService_SimulateJourneysClient, runtime.ServerMetadata, error) {
+	var (
+		protoReq SimulateJourneysRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["parent"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "parent")
+	}
+	protoReq.Parent, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "parent", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	stream, err := client.SimulateJourneys(ctx, &protoReq)
+	if err != nil {
+		return nil, metadata, err
+	}
+	header, err := stream.Header()
+	if err != nil {
+		return nil, metadata, err
+	}
+	metadata.HeaderMD = header
+	return stream, metadata, nil
+}
+
 // RegisterJourneyServiceHandlerServer registers the http handlers for service JourneyService to "mux".
 // UnaryRPC     :call JourneyServiceServer directly.
 // StreamingRPC :currently unsupported pending https://github.com/grpc/grpc-go/issues/906.
@@ -1843,6 +1875,13 @@ func RegisterJourneyServiceHandlerServer(ctx context.Context, mux *runtime.Serve
 		forward_JourneyService_AbandonJourney_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
 
+	mux.Handle(http.MethodPost, pattern_JourneyService_SimulateJourneys_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		err := status.Error(codes.Unimplemented, "streaming calls are not yet supported in the in-process transport")
+		_, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+		return
+	})
+
 	return nil
 }
 
@@ -2358,6 +2397,23 @@ func RegisterJourneyServiceHandlerClient(ctx context.Context, mux *runtime.Serve
 		}
 		forward_JourneyService_AbandonJourney_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_JourneyService_SimulateJourneys_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/wayfarer.travel.v1.JourneyService/SimulateJourneys", runtime.WithHTTPPathPattern("/v1/{parent=campaigns/*}/journeys:simulate"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_JourneyService_SimulateJourneys_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_JourneyService_SimulateJourneys_0(annotatedContext, mux, outboundMarshaler, w, req, func() (proto.Message, error) { return resp.Recv() }, mux.GetForwardResponseOptions()...)
+	})
 	return nil
 }
 
@@ -2371,63 +2427,65 @@ func (m response_JourneyService_GetJourney_0) XXX_ResponseBody() interface{} {
 }
 
 var (
-	pattern_JourneyService_StartJourney_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "journeys"}, ""))
-	pattern_JourneyService_GetJourney_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, ""))
-	pattern_JourneyService_ListJourneys_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "journeys"}, ""))
-	pattern_JourneyService_WatchJourney_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "watch"))
-	pattern_JourneyService_Move_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "move"))
-	pattern_JourneyService_Search_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "search"))
-	pattern_JourneyService_Forage_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "forage"))
-	pattern_JourneyService_PrepareRemains_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "prepareRemains"))
-	pattern_JourneyService_EnterLocation_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "enterLocation"))
-	pattern_JourneyService_LeaveLocation_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "leaveLocation"))
-	pattern_JourneyService_BuyFood_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "buyFood"))
-	pattern_JourneyService_BuyGear_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "buyGear"))
-	pattern_JourneyService_JoinJourney_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "join"))
-	pattern_JourneyService_AddMember_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "addMember"))
-	pattern_JourneyService_RemoveMember_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "removeMember"))
-	pattern_JourneyService_SellRemains_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "sellRemains"))
-	pattern_JourneyService_FreeFoodSlots_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "freeFoodSlots"))
-	pattern_JourneyService_Distribute_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "distribute"))
-	pattern_JourneyService_Loot_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "loot"))
-	pattern_JourneyService_Harm_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "harm"))
-	pattern_JourneyService_Adjust_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "adjust"))
-	pattern_JourneyService_Rest_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "rest"))
-	pattern_JourneyService_LongRest_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "longRest"))
-	pattern_JourneyService_Light_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "light"))
-	pattern_JourneyService_TakeTurn_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "takeTurn"))
-	pattern_JourneyService_Retreat_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "retreat"))
-	pattern_JourneyService_EndJourney_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "end"))
-	pattern_JourneyService_AbandonJourney_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "abandon"))
+	pattern_JourneyService_StartJourney_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "journeys"}, ""))
+	pattern_JourneyService_GetJourney_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, ""))
+	pattern_JourneyService_ListJourneys_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "journeys"}, ""))
+	pattern_JourneyService_WatchJourney_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "watch"))
+	pattern_JourneyService_Move_0             = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "move"))
+	pattern_JourneyService_Search_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "search"))
+	pattern_JourneyService_Forage_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "forage"))
+	pattern_JourneyService_PrepareRemains_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "prepareRemains"))
+	pattern_JourneyService_EnterLocation_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "enterLocation"))
+	pattern_JourneyService_LeaveLocation_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "leaveLocation"))
+	pattern_JourneyService_BuyFood_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "buyFood"))
+	pattern_JourneyService_BuyGear_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "buyGear"))
+	pattern_JourneyService_JoinJourney_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "join"))
+	pattern_JourneyService_AddMember_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "addMember"))
+	pattern_JourneyService_RemoveMember_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "removeMember"))
+	pattern_JourneyService_SellRemains_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "sellRemains"))
+	pattern_JourneyService_FreeFoodSlots_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "freeFoodSlots"))
+	pattern_JourneyService_Distribute_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "distribute"))
+	pattern_JourneyService_Loot_0             = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "loot"))
+	pattern_JourneyService_Harm_0             = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "harm"))
+	pattern_JourneyService_Adjust_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "adjust"))
+	pattern_JourneyService_Rest_0             = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "rest"))
+	pattern_JourneyService_LongRest_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "longRest"))
+	pattern_JourneyService_Light_0            = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "light"))
+	pattern_JourneyService_TakeTurn_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "takeTurn"))
+	pattern_JourneyService_Retreat_0          = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "retreat"))
+	pattern_JourneyService_EndJourney_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "end"))
+	pattern_JourneyService_AbandonJourney_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "journeys", "name"}, "abandon"))
+	pattern_JourneyService_SimulateJourneys_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "journeys"}, "simulate"))
 )
 
 var (
-	forward_JourneyService_StartJourney_0   = runtime.ForwardResponseMessage
-	forward_JourneyService_GetJourney_0     = runtime.ForwardResponseMessage
-	forward_JourneyService_ListJourneys_0   = runtime.ForwardResponseMessage
-	forward_JourneyService_WatchJourney_0   = runtime.ForwardResponseStream
-	forward_JourneyService_Move_0           = runtime.ForwardResponseMessage
-	forward_JourneyService_Search_0         = runtime.ForwardResponseMessage
-	forward_JourneyService_Forage_0         = runtime.ForwardResponseMessage
-	forward_JourneyService_PrepareRemains_0 = runtime.ForwardResponseMessage
-	forward_JourneyService_EnterLocation_0  = runtime.ForwardResponseMessage
-	forward_JourneyService_LeaveLocation_0  = runtime.ForwardResponseMessage
-	forward_JourneyService_BuyFood_0        = runtime.ForwardResponseMessage
-	forward_JourneyService_BuyGear_0        = runtime.ForwardResponseMessage
-	forward_JourneyService_JoinJourney_0    = runtime.ForwardResponseMessage
-	forward_JourneyService_AddMember_0      = runtime.ForwardResponseMessage
-	forward_JourneyService_RemoveMember_0   = runtime.ForwardResponseMessage
-	forward_JourneyService_SellRemains_0    = runtime.ForwardResponseMessage
-	forward_JourneyService_FreeFoodSlots_0  = runtime.ForwardResponseMessage
-	forward_JourneyService_Distribute_0     = runtime.ForwardResponseMessage
-	forward_JourneyService_Loot_0           = runtime.ForwardResponseMessage
-	forward_JourneyService_Harm_0           = runtime.ForwardResponseMessage
-	forward_JourneyService_Adjust_0         = runtime.ForwardResponseMessage
-	forward_JourneyService_Rest_0           = runtime.ForwardResponseMessage
-	forward_JourneyService_LongRest_0       = runtime.ForwardResponseMessage
-	forward_JourneyService_Light_0          = runtime.ForwardResponseMessage
-	forward_JourneyService_TakeTurn_0       = runtime.ForwardResponseMessage
-	forward_JourneyService_Retreat_0        = runtime.ForwardResponseMessage
-	forward_JourneyService_EndJourney_0     = runtime.ForwardResponseMessage
-	forward_JourneyService_AbandonJourney_0 = runtime.ForwardResponseMessage
+	forward_JourneyService_StartJourney_0     = runtime.ForwardResponseMessage
+	forward_JourneyService_GetJourney_0       = runtime.ForwardResponseMessage
+	forward_JourneyService_ListJourneys_0     = runtime.ForwardResponseMessage
+	forward_JourneyService_WatchJourney_0     = runtime.ForwardResponseStream
+	forward_JourneyService_Move_0             = runtime.ForwardResponseMessage
+	forward_JourneyService_Search_0           = runtime.ForwardResponseMessage
+	forward_JourneyService_Forage_0           = runtime.ForwardResponseMessage
+	forward_JourneyService_PrepareRemains_0   = runtime.ForwardResponseMessage
+	forward_JourneyService_EnterLocation_0    = runtime.ForwardResponseMessage
+	forward_JourneyService_LeaveLocation_0    = runtime.ForwardResponseMessage
+	forward_JourneyService_BuyFood_0          = runtime.ForwardResponseMessage
+	forward_JourneyService_BuyGear_0          = runtime.ForwardResponseMessage
+	forward_JourneyService_JoinJourney_0      = runtime.ForwardResponseMessage
+	forward_JourneyService_AddMember_0        = runtime.ForwardResponseMessage
+	forward_JourneyService_RemoveMember_0     = runtime.ForwardResponseMessage
+	forward_JourneyService_SellRemains_0      = runtime.ForwardResponseMessage
+	forward_JourneyService_FreeFoodSlots_0    = runtime.ForwardResponseMessage
+	forward_JourneyService_Distribute_0       = runtime.ForwardResponseMessage
+	forward_JourneyService_Loot_0             = runtime.ForwardResponseMessage
+	forward_JourneyService_Harm_0             = runtime.ForwardResponseMessage
+	forward_JourneyService_Adjust_0           = runtime.ForwardResponseMessage
+	forward_JourneyService_Rest_0             = runtime.ForwardResponseMessage
+	forward_JourneyService_LongRest_0         = runtime.ForwardResponseMessage
+	forward_JourneyService_Light_0            = runtime.ForwardResponseMessage
+	forward_JourneyService_TakeTurn_0         = runtime.ForwardResponseMessage
+	forward_JourneyService_Retreat_0          = runtime.ForwardResponseMessage
+	forward_JourneyService_EndJourney_0       = runtime.ForwardResponseMessage
+	forward_JourneyService_AbandonJourney_0   = runtime.ForwardResponseMessage
+	forward_JourneyService_SimulateJourneys_0 = runtime.ForwardResponseStream
 )

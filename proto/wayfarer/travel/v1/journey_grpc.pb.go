@@ -19,34 +19,35 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	JourneyService_StartJourney_FullMethodName   = "/wayfarer.travel.v1.JourneyService/StartJourney"
-	JourneyService_GetJourney_FullMethodName     = "/wayfarer.travel.v1.JourneyService/GetJourney"
-	JourneyService_ListJourneys_FullMethodName   = "/wayfarer.travel.v1.JourneyService/ListJourneys"
-	JourneyService_WatchJourney_FullMethodName   = "/wayfarer.travel.v1.JourneyService/WatchJourney"
-	JourneyService_Move_FullMethodName           = "/wayfarer.travel.v1.JourneyService/Move"
-	JourneyService_Search_FullMethodName         = "/wayfarer.travel.v1.JourneyService/Search"
-	JourneyService_Forage_FullMethodName         = "/wayfarer.travel.v1.JourneyService/Forage"
-	JourneyService_PrepareRemains_FullMethodName = "/wayfarer.travel.v1.JourneyService/PrepareRemains"
-	JourneyService_EnterLocation_FullMethodName  = "/wayfarer.travel.v1.JourneyService/EnterLocation"
-	JourneyService_LeaveLocation_FullMethodName  = "/wayfarer.travel.v1.JourneyService/LeaveLocation"
-	JourneyService_BuyFood_FullMethodName        = "/wayfarer.travel.v1.JourneyService/BuyFood"
-	JourneyService_BuyGear_FullMethodName        = "/wayfarer.travel.v1.JourneyService/BuyGear"
-	JourneyService_JoinJourney_FullMethodName    = "/wayfarer.travel.v1.JourneyService/JoinJourney"
-	JourneyService_AddMember_FullMethodName      = "/wayfarer.travel.v1.JourneyService/AddMember"
-	JourneyService_RemoveMember_FullMethodName   = "/wayfarer.travel.v1.JourneyService/RemoveMember"
-	JourneyService_SellRemains_FullMethodName    = "/wayfarer.travel.v1.JourneyService/SellRemains"
-	JourneyService_FreeFoodSlots_FullMethodName  = "/wayfarer.travel.v1.JourneyService/FreeFoodSlots"
-	JourneyService_Distribute_FullMethodName     = "/wayfarer.travel.v1.JourneyService/Distribute"
-	JourneyService_Loot_FullMethodName           = "/wayfarer.travel.v1.JourneyService/Loot"
-	JourneyService_Harm_FullMethodName           = "/wayfarer.travel.v1.JourneyService/Harm"
-	JourneyService_Adjust_FullMethodName         = "/wayfarer.travel.v1.JourneyService/Adjust"
-	JourneyService_Rest_FullMethodName           = "/wayfarer.travel.v1.JourneyService/Rest"
-	JourneyService_LongRest_FullMethodName       = "/wayfarer.travel.v1.JourneyService/LongRest"
-	JourneyService_Light_FullMethodName          = "/wayfarer.travel.v1.JourneyService/Light"
-	JourneyService_TakeTurn_FullMethodName       = "/wayfarer.travel.v1.JourneyService/TakeTurn"
-	JourneyService_Retreat_FullMethodName        = "/wayfarer.travel.v1.JourneyService/Retreat"
-	JourneyService_EndJourney_FullMethodName     = "/wayfarer.travel.v1.JourneyService/EndJourney"
-	JourneyService_AbandonJourney_FullMethodName = "/wayfarer.travel.v1.JourneyService/AbandonJourney"
+	JourneyService_StartJourney_FullMethodName     = "/wayfarer.travel.v1.JourneyService/StartJourney"
+	JourneyService_GetJourney_FullMethodName       = "/wayfarer.travel.v1.JourneyService/GetJourney"
+	JourneyService_ListJourneys_FullMethodName     = "/wayfarer.travel.v1.JourneyService/ListJourneys"
+	JourneyService_WatchJourney_FullMethodName     = "/wayfarer.travel.v1.JourneyService/WatchJourney"
+	JourneyService_Move_FullMethodName             = "/wayfarer.travel.v1.JourneyService/Move"
+	JourneyService_Search_FullMethodName           = "/wayfarer.travel.v1.JourneyService/Search"
+	JourneyService_Forage_FullMethodName           = "/wayfarer.travel.v1.JourneyService/Forage"
+	JourneyService_PrepareRemains_FullMethodName   = "/wayfarer.travel.v1.JourneyService/PrepareRemains"
+	JourneyService_EnterLocation_FullMethodName    = "/wayfarer.travel.v1.JourneyService/EnterLocation"
+	JourneyService_LeaveLocation_FullMethodName    = "/wayfarer.travel.v1.JourneyService/LeaveLocation"
+	JourneyService_BuyFood_FullMethodName          = "/wayfarer.travel.v1.JourneyService/BuyFood"
+	JourneyService_BuyGear_FullMethodName          = "/wayfarer.travel.v1.JourneyService/BuyGear"
+	JourneyService_JoinJourney_FullMethodName      = "/wayfarer.travel.v1.JourneyService/JoinJourney"
+	JourneyService_AddMember_FullMethodName        = "/wayfarer.travel.v1.JourneyService/AddMember"
+	JourneyService_RemoveMember_FullMethodName     = "/wayfarer.travel.v1.JourneyService/RemoveMember"
+	JourneyService_SellRemains_FullMethodName      = "/wayfarer.travel.v1.JourneyService/SellRemains"
+	JourneyService_FreeFoodSlots_FullMethodName    = "/wayfarer.travel.v1.JourneyService/FreeFoodSlots"
+	JourneyService_Distribute_FullMethodName       = "/wayfarer.travel.v1.JourneyService/Distribute"
+	JourneyService_Loot_FullMethodName             = "/wayfarer.travel.v1.JourneyService/Loot"
+	JourneyService_Harm_FullMethodName             = "/wayfarer.travel.v1.JourneyService/Harm"
+	JourneyService_Adjust_FullMethodName           = "/wayfarer.travel.v1.JourneyService/Adjust"
+	JourneyService_Rest_FullMethodName             = "/wayfarer.travel.v1.JourneyService/Rest"
+	JourneyService_LongRest_FullMethodName         = "/wayfarer.travel.v1.JourneyService/LongRest"
+	JourneyService_Light_FullMethodName            = "/wayfarer.travel.v1.JourneyService/Light"
+	JourneyService_TakeTurn_FullMethodName         = "/wayfarer.travel.v1.JourneyService/TakeTurn"
+	JourneyService_Retreat_FullMethodName          = "/wayfarer.travel.v1.JourneyService/Retreat"
+	JourneyService_EndJourney_FullMethodName       = "/wayfarer.travel.v1.JourneyService/EndJourney"
+	JourneyService_AbandonJourney_FullMethodName   = "/wayfarer.travel.v1.JourneyService/AbandonJourney"
+	JourneyService_SimulateJourneys_FullMethodName = "/wayfarer.travel.v1.JourneyService/SimulateJourneys"
 )
 
 // JourneyServiceClient is the client API for JourneyService service.
@@ -133,6 +134,12 @@ type JourneyServiceClient interface {
 	EndJourney(ctx context.Context, in *EndJourneyRequest, opts ...grpc.CallOption) (*EndJourneyResponse, error)
 	// AbandonJourney gives a journey up; the same as ending it but for the phase.
 	AbandonJourney(ctx context.Context, in *AbandonJourneyRequest, opts ...grpc.CallOption) (*AbandonJourneyResponse, error)
+	// SimulateJourneys plays journeys through a region many times with the engine of real ones, by the rules of the campaign, and
+	// tells how they came out: progress while it plays, the report last. The same request gets the same report. It changes
+	// nothing. GMs only. Fails with NOT_FOUND (region), with INVALID_ARGUMENT that names the field (NOT_ADJACENT and OFF_MAP at
+	// route[i], from or to among them), with RESOURCE_EXHAUSTED SIMULATOR_BUSY when as many simulations run as the server bears.
+	// Refused: NO_ROOM at food.
+	SimulateJourneys(ctx context.Context, in *SimulateJourneysRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SimulateJourneysResponse], error)
 }
 
 type journeyServiceClient struct {
@@ -432,6 +439,25 @@ func (c *journeyServiceClient) AbandonJourney(ctx context.Context, in *AbandonJo
 	return out, nil
 }
 
+func (c *journeyServiceClient) SimulateJourneys(ctx context.Context, in *SimulateJourneysRequest, opts ...grpc.CallOption) (grpc.ServerStreamingClient[SimulateJourneysResponse], error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	stream, err := c.cc.NewStream(ctx, &JourneyService_ServiceDesc.Streams[1], JourneyService_SimulateJourneys_FullMethodName, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	x := &grpc.GenericClientStream[SimulateJourneysRequest, SimulateJourneysResponse]{ClientStream: stream}
+	if err := x.ClientStream.SendMsg(in); err != nil {
+		return nil, err
+	}
+	if err := x.ClientStream.CloseSend(); err != nil {
+		return nil, err
+	}
+	return x, nil
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type JourneyService_SimulateJourneysClient = grpc.ServerStreamingClient[SimulateJourneysResponse]
+
 // JourneyServiceServer is the server API for JourneyService service.
 // All implementations must embed UnimplementedJourneyServiceServer
 // for forward compatibility.
@@ -516,6 +542,12 @@ type JourneyServiceServer interface {
 	EndJourney(context.Context, *EndJourneyRequest) (*EndJourneyResponse, error)
 	// AbandonJourney gives a journey up; the same as ending it but for the phase.
 	AbandonJourney(context.Context, *AbandonJourneyRequest) (*AbandonJourneyResponse, error)
+	// SimulateJourneys plays journeys through a region many times with the engine of real ones, by the rules of the campaign, and
+	// tells how they came out: progress while it plays, the report last. The same request gets the same report. It changes
+	// nothing. GMs only. Fails with NOT_FOUND (region), with INVALID_ARGUMENT that names the field (NOT_ADJACENT and OFF_MAP at
+	// route[i], from or to among them), with RESOURCE_EXHAUSTED SIMULATOR_BUSY when as many simulations run as the server bears.
+	// Refused: NO_ROOM at food.
+	SimulateJourneys(*SimulateJourneysRequest, grpc.ServerStreamingServer[SimulateJourneysResponse]) error
 	mustEmbedUnimplementedJourneyServiceServer()
 }
 
@@ -609,6 +641,9 @@ func (UnimplementedJourneyServiceServer) EndJourney(context.Context, *EndJourney
 }
 func (UnimplementedJourneyServiceServer) AbandonJourney(context.Context, *AbandonJourneyRequest) (*AbandonJourneyResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AbandonJourney not implemented")
+}
+func (UnimplementedJourneyServiceServer) SimulateJourneys(*SimulateJourneysRequest, grpc.ServerStreamingServer[SimulateJourneysResponse]) error {
+	return status.Error(codes.Unimplemented, "method SimulateJourneys not implemented")
 }
 func (UnimplementedJourneyServiceServer) mustEmbedUnimplementedJourneyServiceServer() {}
 func (UnimplementedJourneyServiceServer) testEmbeddedByValue()                        {}
@@ -1128,6 +1163,17 @@ func _JourneyService_AbandonJourney_Handler(srv interface{}, ctx context.Context
 	return interceptor(ctx, in, info, handler)
 }
 
+func _JourneyService_SimulateJourneys_Handler(srv interface{}, stream grpc.ServerStream) error {
+	m := new(SimulateJourneysRequest)
+	if err := stream.RecvMsg(m); err != nil {
+		return err
+	}
+	return srv.(JourneyServiceServer).SimulateJourneys(m, &grpc.GenericServerStream[SimulateJourneysRequest, SimulateJourneysResponse]{ServerStream: stream})
+}
+
+// This type alias is provided for backwards compatibility with existing code that references the prior non-generic stream type by name.
+type JourneyService_SimulateJourneysServer = grpc.ServerStreamingServer[SimulateJourneysResponse]
+
 // JourneyService_ServiceDesc is the grpc.ServiceDesc for JourneyService service.
 // It's only intended for direct use with grpc.RegisterService,
 // and not to be introspected or modified (even as a copy)
@@ -1248,6 +1294,11 @@ var JourneyService_ServiceDesc = grpc.ServiceDesc{
 		{
 			StreamName:    "WatchJourney",
 			Handler:       _JourneyService_WatchJourney_Handler,
+			ServerStreams: true,
+		},
+		{
+			StreamName:    "SimulateJourneys",
+			Handler:       _JourneyService_SimulateJourneys_Handler,
 			ServerStreams: true,
 		},
 	},

@@ -203,7 +203,7 @@ func deploy(s settings, dir string) (*field, error) {
 	for _, n := range names {
 		for i, listen := range own[n] {
 			env := []string{
-				"WAYFARER_LISTEN=" + listen, "WAYFARER_GRACE=" + grace.String(), "WAYFARER_LOG_LEVEL=ERROR", "WAYFARER_DATA_DIR=" + filepath.Join(dir, n),
+				"WAYFARER_LISTEN=" + listen, "WAYFARER_GRPC_LISTEN=127.0.0.1:0", "WAYFARER_GRACE=" + grace.String(), "WAYFARER_LOG_LEVEL=ERROR", "WAYFARER_DATA_DIR=" + filepath.Join(dir, n),
 				"STORE=" + s.Store, "MONGODB_URI=" + uri, "WAYFARER_ISSUER=" + issuerURL, "WAYFARER_JWKS_URL=" + issuerURL + "/jwks.json",
 				"WAYFARER_TOKEN_URL=" + issuerURL + "/token", "WAYFARER_CLIENT_ID=" + n, "WAYFARER_CLIENT_SECRET=chaos",
 				"WAYFARER_TEMPORAL_ADDR=" + reach["temporal"], "WAYFARER_PAYLOAD_KEY=" + base64.StdEncoding.EncodeToString(make([]byte, 32)),

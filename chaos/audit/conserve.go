@@ -39,8 +39,30 @@ type pack struct {
 	gold          int
 	food          []int
 	boat, lantern bool
-	torches, oil  int
-	vitals        map[string][2]int // by character: HP and STR
+	// members are those of whom anything is known, by name.
+	members map[string]member
+}
+
+// member is somebody on a journey.
+type member struct {
+	character             string
+	torches, oil, hp, str int
+}
+
+func (p *pack) spares() (torches, oil int) {
+	for _, m := range p.members {
+		torches += m.torches
+		oil += m.oil
+	}
+	return torches, oil
+}
+
+// give gives somebody torches and oil, or takes them.
+func (p *pack) give(name string, torches, oil int) {
+	m := p.members[name]
+	m.torches += torches
+	m.oil += oil
+	p.members[name] = m
 }
 
 // steps is how many times food dice can step down; the ladder has the sizes, the smallest first.
@@ -86,21 +108,21 @@ func (j *judge) supplies(name string, p Aggregate) {
 }
 
 func packOf(members []rest.Object) *pack {
-	out := &pack{vitals: map[string][2]int{}}
+	out := &pack{members: map[string]member{}}
 	for _, m := range members {
-		out.torches += m.Number("torches")
-		out.oil += m.Number("oil")
-		if c := m.Text("character"); c != "" {
-			out.vitals[c] = [2]int{m.Number("hp"), m.Number("str")}
-		}
+		out.members[m.Text("name")] = memberOf(m)
 	}
 	return out
+}
+
+func memberOf(m rest.Object) member {
+	return member{m.Text("character"), m.Number("torches"), m.Number("oil"), m.Number("hp"), m.Number("str")}
 }
 
 // follow checks one record against what there was before it and returns what there is after it.
 func follow(before *pack, rec rest.Object, bad func(string, ...any)) *pack {
 	has := *before
-	has.vitals = maps.Clone(before.vitals)
+	has.members = maps.Clone(before.members)
 	// down is what usage dice have to lose yet, up what was gained and not yet added, lost tells of the dead and of gifts to
 	// newcomers: those let food go that no check took.
 	down, up, lost := 0, 0, false
@@ -127,9 +149,9 @@ func follow(before *pack, rec rest.Object, bad func(string, ...any)) *pack {
 				paid(ev, -1, "paid")
 				switch ev.Text("item") {
 				case "torch":
-					has.torches += ev.Number("count")
+					has.give(ev.Text("carrier"), ev.Number("count"), 0)
 				case "oil":
-					has.oil += ev.Number("count")
+					has.give(ev.Text("carrier"), 0, ev.Number("count"))
 				case "boat":
 					has.boat = true
 				case "lantern":
@@ -145,6 +167,12 @@ func follow(before *pack, rec rest.Object, bad func(string, ...any)) *pack {
 				}
 			case "memberDied", "memberJoined", "memberLeft":
 				lost = true
+				if kind == "memberJoined" {
+					has.members[ev.Text("member.name")] = memberOf(ev.Object("member"))
+				}
+				if kind == "memberLeft" {
+					delete(has.members, ev.Text("name"))
+				}
 			case "foodChanged":
 				next := ev.Numbers("food")
 				switch d := steps(ladder, next) - steps(ladder, has.food); {
@@ -162,11 +190,13 @@ func follow(before *pack, rec rest.Object, bad func(string, ...any)) *pack {
 			case "lightChecked":
 				has.burn(ev.Text("replaced"), ev.Text("from"))
 			case "membersChanged":
-				now := packOf(ev.List("members"))
-				if !lost && (now.torches != has.torches || now.oil != has.oil) {
-					bad("%d torches and %d oil are left, it should be %d and %d", now.torches, now.oil, has.torches, has.oil)
+				for _, m := range ev.List("members") { // those who changed
+					name, now := m.Text("name"), memberOf(m)
+					if was := has.members[name]; !lost && (now.torches != was.torches || now.oil != was.oil) {
+						bad("%s has %d torches and %d oil, it should be %d and %d", name, now.torches, now.oil, was.torches, was.oil)
+					}
+					has.members[name] = now
 				}
-				has.torches, has.oil, has.vitals = now.torches, now.oil, now.vitals
 			case "adjusted":
 				if g := ev.Get("gold"); g != nil {
 					has.gold = ev.Number("gold")
@@ -185,9 +215,9 @@ func (p *pack) burn(kind, from string) {
 	switch {
 	case from == "":
 	case kind == "torch":
-		p.torches--
+		p.give(from, -1, 0)
 	case kind == "lantern":
-		p.oil--
+		p.give(from, 0, -1)
 	}
 }
 
@@ -244,8 +274,13 @@ func (j *judge) returned(name string, p Aggregate, has *pack) {
 	if given.Number("gold") != has.gold || !slices.Equal(given.Numbers("food"), has.food) {
 		j.wrong(Broken, "%s gives back %d gold and food %v of %d and %v", name, given.Number("gold"), given.Numbers("food"), has.gold, has.food)
 	}
-	if back := packOf(ending.List("pack.travelers")); back.torches != has.torches || back.oil != has.oil {
-		j.wrong(Broken, "%s gives back %d torches and %d oil of %d and %d", name, back.torches, back.oil, has.torches, has.oil)
+	torches, oil := has.spares()
+	for _, t := range ending.List("pack.travelers") {
+		torches -= t.Number("torches")
+		oil -= t.Number("oil")
+	}
+	if torches != 0 || oil != 0 {
+		j.wrong(Broken, "%s gives back %d torches and %d oil less than it has", name, torches, oil)
 	}
 	times := 0
 	for _, rec := range j.Company.Journal {
@@ -267,8 +302,10 @@ func (j *judge) returned(name string, p Aggregate, has *pack) {
 	for _, v := range ending.List("vitals") {
 		character := v.Text("character")
 		want := [2]int{v.Number("vitals.hp"), v.Number("vitals.str")}
-		if was, ok := has.vitals[character]; ok && was != want {
-			j.wrong(Broken, "%s gives %s back with HP and STR %v of %v", name, character, want, was)
+		for _, m := range has.members {
+			if was := [2]int{m.hp, m.str}; m.character == character && was != want {
+				j.wrong(Broken, "%s gives %s back with HP and STR %v of %v", name, character, want, was)
+			}
 		}
 		c, ok := j.Characters[character]
 		if !ok {

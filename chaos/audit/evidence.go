@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/wayfarer-rpg/wayfarer/chaos/rest"
 )
@@ -27,7 +28,8 @@ type Told struct {
 	Lost bool
 }
 
-// Doubt tells whether nobody knows what became of the request.
+// Doubt tells whether nobody knows what became of the request. A refusal says what became of the attempt that got it; one
+// before that may still be on its way, and have its turn when what it asks for is right.
 func (t Told) Doubt() bool { return t.Answer == nil && (t.Lost || t.Refused == "") }
 
 // Scene is an expedition after the play, and who can look at it.
@@ -43,6 +45,8 @@ type Scene struct {
 	Told map[string]*Told
 	// Noticed is what was wrong already while it was played.
 	Noticed []string
+	// Within is how long it may take to read a journal; then what came of it is all there is. 0: a minute.
+	Within time.Duration
 	// Repeats is how many of the acknowledged requests are repeated at the end; 0: all of them.
 	Repeats int
 }
@@ -110,12 +114,19 @@ func (g gatherer) aggregate(ctx context.Context, name string) (Aggregate, error)
 		return Aggregate{}, err
 	}
 	a := Aggregate{State: at}
+	if g.Within == 0 {
+		g.Within = time.Minute
+	}
+	within, cancel := context.WithTimeout(ctx, g.Within)
+	defer cancel()
 	for {
-		if a.Journal, err = g.Client.Watch(ctx, g.Tokens[g.GM], name, at.Number("seq")); err == nil {
-			break
+		// A journal that does not have what its own state says is judged like any other.
+		recs, err := g.Client.Watch(within, g.Tokens[g.GM], name, at.Number("seq"))
+		if len(recs) > len(a.Journal) {
+			a.Journal = recs
 		}
-		if !rest.Pause(ctx, pauseBetween) {
-			return a, err
+		if err == nil || !rest.Pause(within, pauseBetween) {
+			break
 		}
 	}
 	if stream := at.Text("stream"); stream != "" {

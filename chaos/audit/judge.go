@@ -146,7 +146,9 @@ func (j *judge) told(id string, c *Told) {
 		j.Acknowledged++
 		j.acknowledged(id, c)
 	case c.Doubt():
-		j.Doubt++
+		if j.Doubt++; c.Refused == "" {
+			j.Unanswered++
+		}
 	default:
 		j.Refused++
 		if n > 0 {

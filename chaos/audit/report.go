@@ -33,6 +33,8 @@ func (f Finding) String() string { return string(f.Kind) + ": " + f.Text }
 // Report sums up what came of an expedition, or of many.
 type Report struct {
 	Acknowledged, Refused, Doubt, Duplicates, Kills, Cuts int
+	// Unanswered is how many of those in doubt never got any answer; the others were refused after an attempt without one.
+	Unanswered int
 	// Records and Faces are how many were compared.
 	Records, Faces int
 	Findings       []Finding
@@ -58,6 +60,7 @@ func (r *Report) Add(o *Report) {
 	r.Acknowledged += o.Acknowledged
 	r.Refused += o.Refused
 	r.Doubt += o.Doubt
+	r.Unanswered += o.Unanswered
 	r.Duplicates += o.Duplicates
 	r.Kills += o.Kills
 	r.Cuts += o.Cuts

@@ -3,4 +3,4 @@
 package crash_test
 
 // manySeeds are as many as a minute has room for.
-const manySeeds = 300
+const manySeeds = 200

@@ -79,8 +79,8 @@ const (
 
 func newPlan(seed uint64) *plan {
 	p := &plan{seed: seed, visits: map[Point]int{}, hits: map[Point]int{}}
-	for i := range 2 {
-		p.favourites = append(p.favourites, Points[(int(seed%uint64(len(Points)))+i*len(Points)/2)%len(Points)]) //nolint:gosec // small
+	for i := range 3 {
+		p.favourites = append(p.favourites, Points[(int(seed%uint64(len(Points)))+i*len(Points)/3)%len(Points)]) //nolint:gosec // small
 	}
 	return p
 }

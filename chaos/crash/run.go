@@ -12,7 +12,13 @@ import (
 )
 
 // commands is how many commands a run gives.
-const commands = 60
+const commands = 40
+
+// repeats is how many acknowledged commands are repeated at the end.
+const repeats = 12
+
+// readTime is how long a journal may take to be read, which it does not here.
+const readTime = 5 * time.Second
 
 // Trace is what a run met: how often it passed each point, and how often something happened there.
 type Trace struct {
@@ -69,7 +75,9 @@ func Evidence(ctx context.Context, seed uint64, flaw Flaw) (*audit.Evidence, Tra
 		}
 		l.sweep()
 	}
-	e, err := audit.Gather(ctx, t.Scene())
+	scene := t.Scene()
+	scene.Repeats, scene.Within = repeats, readTime
+	e, err := audit.Gather(ctx, scene)
 	return e, trace, err
 }
 

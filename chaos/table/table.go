@@ -128,7 +128,7 @@ func (t *Table) Lay(ctx context.Context) error {
 		step{"ada", t.campaign + "/parties", rest.Object{"partyId": "delvers", "character": t.character("ada")}},
 		step{"bram", t.campaign + "/parties/delvers:join", rest.Object{"character": t.character("bram")}},
 		step{GM, t.campaign + "/companies", rest.Object{
-			"companyId": "walkers", "title": "The walkers", "pack": rest.Object{"gold": 100000, "food": []int{20, 20}},
+			"companyId": "walkers", "title": "The walkers", "pack": rest.Object{"gold": 100000, "food": []int{20, 8}},
 			"travelers": []rest.Object{{"character": t.character("ada")}, {"character": t.character("bram")}},
 		}},
 		step{"ada", t.campaign + "/expeditions", rest.Object{"expeditionId": "out", "title": "Out", "company": t.campaign + "/companies/walkers"}},

@@ -106,7 +106,14 @@ func Wilson(hits, n int) [2]float64 {
 	middle := p + z*z/(2*m)
 	half := z * math.Sqrt(p*(1-p)/m+z*z/(4*m*m))
 	scale := 1 + z*z/m
-	return [2]float64{max(0, (middle-half)/scale), min(1, (middle+half)/scale)}
+	low, high := max(0, (middle-half)/scale), min(1, (middle+half)/scale)
+	switch hits { // where the sums above are off by a last digit
+	case 0:
+		low = 0
+	case n:
+		high = 1
+	}
+	return [2]float64{low, high}
 }
 
 // Rate is a share of runs with the bounds within which the true one lies with 95 % (Wilson), all from 0 to 1.

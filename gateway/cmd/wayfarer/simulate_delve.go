@@ -39,6 +39,7 @@ func (d *delveFlags) run(cmd *cobra.Command, l *laboratory) error {
 		if d.Expedition.Script, err = dangerpool.ParseScript(strings.Split(d.script, ",")); err != nil {
 			return err
 		}
+		d.Policy = ""
 		if !cmd.Flags().Changed("torches") {
 			d.Torches = 0
 		}
@@ -52,7 +53,7 @@ func (d *delveFlags) run(cmd *cobra.Command, l *laboratory) error {
 	if l.json {
 		return l.print(cmd, struct {
 			System string            `json:"system"`
-			Policy dangerpool.Policy `json:"policy"`
+			Policy dangerpool.Policy `json:"policy,omitempty"`
 			balance.DelveReport
 		}{ruleset.DangerPool, d.Policy, r})
 	}

@@ -216,9 +216,10 @@ func (s *Server) begin(ctx context.Context, at journal.At[run], entrants []entra
 	return err
 }
 
-// undo gives back to every lender that was named, whether or not it lent anything: that closes the holder for good.
+// undo gives back to every lender that was named, the last one first, whether or not it lent anything: that closes the holder
+// for good.
 func (s *Server) undo(ctx context.Context, at journal.At[run]) error {
-	for _, character := range at.State.Lenders {
+	for _, character := range slices.Backward(at.State.Lenders) {
 		if err := s.give(ctx, at, character, partyv1.Facet_FACET_LOADOUT, nil); err != nil {
 			return err
 		}

@@ -309,7 +309,7 @@ func (s *Server) prepare(ctx context.Context, at journal.At[journey]) error {
 		Parent: at.Campaign, StreamId: adapter.IDOf(j.Stream), Holder: name, RequestId: requestid.Derive(name, "stream"),
 	})
 	if err != nil {
-		return fault.FromStatus(err)
+		return s.refuse(ctx, at, fault.FromStatus(err))
 	}
 	held := borrowed{vitals: map[string]*partyv1.VitalsFacet{}}
 	res, err := s.lease(own, name, j.Company, partyv1.Facet_FACET_PACK)
@@ -435,14 +435,14 @@ func (r *refused) fault() error {
 // undo gives every lender back what it may have lent, and says that the journey never was.
 func (s *Server) undo(ctx context.Context, at journal.At[journey]) error {
 	own := auth.WithoutActor(ctx)
-	give := &partyv1.ReturnLeaseRequest{Lender: at.State.Company, Facet: partyv1.Facet_FACET_PACK}
-	if err := s.giveOne(own, at.Stream, give); err != nil {
-		return err
-	}
-	for _, c := range at.State.Characters {
+	for _, c := range slices.Backward(at.State.Characters) { // the last one first
 		if err := s.giveOne(own, at.Stream, &partyv1.ReturnLeaseRequest{Lender: c, Facet: partyv1.Facet_FACET_VITALS}); err != nil {
 			return err
 		}
+	}
+	give := &partyv1.ReturnLeaseRequest{Lender: at.State.Company, Facet: partyv1.Facet_FACET_PACK}
+	if err := s.giveOne(own, at.Stream, give); err != nil {
+		return err
 	}
 	if err := s.reveal(own, at); err != nil {
 		return err

@@ -1,6 +1,7 @@
 package expedition
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -143,7 +144,7 @@ func (s *Server) carryOut(ctx context.Context, name string, cmd command) (journa
 	if err != nil {
 		return at, err
 	}
-	return t.execute(ctx, at, c)
+	return t.execute(ctx, at, c, who.saw(c.character()))
 }
 
 // commandOf reads the command of an ExecuteRequest's JSON.
@@ -156,7 +157,7 @@ func commandOf(raw []byte) (call, error) {
 }
 
 // execute gives a command on and records what came of it.
-func (t turn) execute(ctx context.Context, at journal.At[state], c call) (journal.At[state], error) {
+func (t turn) execute(ctx context.Context, at journal.At[state], c call, by sight) (journal.At[state], error) {
 	own, err := at.State.pending() // only this command's is left
 	if err != nil {
 		return at, err
@@ -194,7 +195,7 @@ func (t turn) execute(ctx context.Context, at journal.At[state], c call) (journa
 	if t.afterCall != nil {
 		t.afterCall(ctx, c.name)
 	}
-	return t.record(ctx, at, t.entry, c.name, res)
+	return t.record(ctx, at, t.entry, c.name, res, by)
 }
 
 // check refuses what cannot be given in this phase. The log may lag behind: a command whose activity was given up may
@@ -262,7 +263,7 @@ func (t turn) seeThrough(ctx context.Context, at journal.At[state]) (journal.At[
 		return t.forget(ctx, at, p.GetRequestId(), err)
 	}
 	entry := journal.Command{RequestID: p.GetRequestId(), RequestHash: p.GetRequestHash(), Actor: p.GetActor()}
-	return t.record(ctx, at, entry, c.name, res)
+	return t.record(ctx, at, entry, c.name, res, sight{})
 }
 
 // forget ends a start that the owning service refused.
@@ -294,19 +295,9 @@ func (t turn) refused(ctx context.Context, at journal.At[state], c call, why err
 }
 
 // record appends what came of a command: every record that the log lacks, the command, and what follows from it.
-// The events more come last.
-func (s *Server) record(ctx context.Context, at journal.At[state], entry journal.Command, name string, res answer, more ...*expeditionv1.ExpeditionEvent) (journal.At[state], error) {
-	snap, err := snapshotOf(res)
-	if err != nil {
-		return at, err
-	}
-	if snap.over && snap.seq > at.State.Logged[snap.name] {
-		// The answer is as old as the command; what was given back meanwhile belongs to the log.
-		if snap, err = s.look(ctx, snap.name); err != nil {
-			return at, err
-		}
-	}
-	events, err := s.step(ctx, at.State, snap)
+// The events more come last. Who was seen by the command is by.
+func (s *Server) record(ctx context.Context, at journal.At[state], entry journal.Command, name string, res answer, by sight, more ...*expeditionv1.ExpeditionEvent) (journal.At[state], error) {
+	events, snap, err := s.outcomeOf(ctx, at, res, by)
 	if err != nil {
 		return at, err
 	}
@@ -315,11 +306,37 @@ func (s *Server) record(ctx context.Context, at journal.At[state], entry journal
 	return done.State, err
 }
 
+// recordOwn appends what came of something that the expedition did by itself: step knows it by its id.
+func (s *Server) recordOwn(ctx context.Context, at journal.At[state], step string, res answer) (journal.At[state], error) {
+	events, _, err := s.outcomeOf(ctx, at, res, sight{})
+	if err != nil || len(events) == 0 {
+		return at, err
+	}
+	done, err := s.add(ctx, at, own(at, step, ""), events...)
+	return done.State, err
+}
+
+// outcomeOf makes the events by which the log catches up with an answer.
+func (s *Server) outcomeOf(ctx context.Context, at journal.At[state], res answer, by sight) ([]*expeditionv1.ExpeditionEvent, snapshot, error) {
+	snap, err := snapshotOf(res)
+	if err != nil {
+		return nil, snap, err
+	}
+	if snap.over && snap.seq > at.State.Logged[snap.name] {
+		// The answer is as old as the command; what was given back meanwhile belongs to the log.
+		if snap, err = s.look(ctx, snap.name); err != nil {
+			return nil, snap, err
+		}
+	}
+	events, err := s.step(ctx, at, snap, by)
+	return events, snap, err
+}
+
 // trailing counts the events at the end that tell what followed from the records before.
 func trailing(events []*expeditionv1.ExpeditionEvent) int {
 	n := 0
 	for _, e := range slices.Backward(events) {
-		if e.GetLogged() != nil {
+		if e.GetLogged() != nil || e.GetExecuted() != nil || e.GetStoodIn() != nil {
 			break
 		}
 		n++
@@ -327,8 +344,9 @@ func trailing(events []*expeditionv1.ExpeditionEvent) int {
 	return n
 }
 
-// step makes the events by which the log catches up with a journey or run.
-func (s *Server) step(ctx context.Context, st state, snap snapshot) ([]*expeditionv1.ExpeditionEvent, error) {
+// step makes the events by which the log catches up with a journey or run. Who was seen meanwhile is by.
+func (s *Server) step(ctx context.Context, at journal.At[state], snap snapshot, by sight) ([]*expeditionv1.ExpeditionEvent, error) {
+	st := at.State
 	if snap.seq <= st.Logged[snap.name] {
 		return nil, nil // an answer repeated: what followed from it is known
 	}
@@ -342,9 +360,14 @@ func (s *Server) step(ctx context.Context, st state, snap snapshot) ([]*expediti
 	var events []*expeditionv1.ExpeditionEvent
 	for _, r := range recs {
 		events = append(events, logged(r))
+		deed, why := st.deed(at.Stream, snap, r.GetRecord())
+		events = append(events, deed...)
+		by.cause = cmp.Or(why, by.cause)
 	}
+	now := s.cfg.Clock()
 	events = append(events, follows(st, snap)...)
-	return append(events, passes(st, snap, s.cfg.Clock())...), nil
+	events = append(events, passes(st, snap, now)...)
+	return append(events, leads(st, snap, by, now)...), nil
 }
 
 // follows tells what it means for the expedition that a journey, run or delve stands as it does.
@@ -386,7 +409,7 @@ func (s *Server) catchUp(ctx context.Context, at journal.At[state], names ...str
 		if err != nil {
 			return at, grew, err
 		}
-		events, err := s.step(ctx, at.State, snap)
+		events, err := s.step(ctx, at, snap, sight{})
 		if err != nil {
 			return at, grew, err
 		}
@@ -462,7 +485,7 @@ func (t turn) abandon(ctx context.Context, at journal.At[state], who caller, req
 	if err != nil {
 		return at, err
 	}
-	events, err := t.step(ctx, at.State, snap)
+	events, err := t.step(ctx, at, snap, sight{})
 	if err != nil {
 		return at, err
 	}
@@ -488,7 +511,7 @@ func (t turn) abandonRun(ctx context.Context, at journal.At[state], req *expedit
 	res, err := t.invoke(as(ctx, t.cmd.Actor, t.cmd.Itself), c)
 	switch {
 	case err == nil:
-		return t.record(ctx, at, own(at, "abandon-run", t.cmd.Actor), c.name, res)
+		return t.record(ctx, at, own(at, "abandon-run", t.cmd.Actor), c.name, res, sight{})
 	case !final(err):
 		return at, err
 	}
@@ -519,7 +542,7 @@ func (t turn) leaveDelve(ctx context.Context, at journal.At[state], req *expedit
 		res, err := t.invoke(as(ctx, t.cmd.Actor, t.cmd.Itself), c)
 		switch {
 		case err == nil:
-			if at, err = t.record(ctx, at, own(at, c.name, t.cmd.Actor), c.name, res); err != nil {
+			if at, err = t.record(ctx, at, own(at, c.name, t.cmd.Actor), c.name, res, sight{}); err != nil {
 				return at, err
 			}
 		case !final(err):

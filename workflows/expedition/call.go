@@ -93,6 +93,14 @@ func (c call) text(name protoreflect.Name) string {
 	return c.req.ProtoReflect().Get(c.field(name)).String()
 }
 
+// character is the one that acts; "" where the command names none.
+func (c call) character() string {
+	if c.field("character") == nil {
+		return ""
+	}
+	return c.text("character")
+}
+
 // fill completes the command: the derived request_id, and what names the expedition, its campaign and company, and the
 // journey or run, aggregate. What is named otherwise is refused: an expedition commands nothing but its own.
 func (c call) fill(expedition, company, aggregate, requestID string) error {
@@ -147,8 +155,9 @@ type snapshot struct {
 	over, settled bool
 	// inside tells of a journey that it is inside a location.
 	inside bool
-	// leader is the leader of a run.
-	leader string
+	// leader is the leader of a run, members are those who play it in the order of the roster.
+	leader  string
+	members []member
 	// fighting tells of a delve that they fight.
 	fighting bool
 	// turn is what a run waits for; nil when it is over, and of everything else. It has no deadline yet.
@@ -170,7 +179,7 @@ func ofRun(r *dungeonv1.Run) snapshot {
 	case dungeonv1.Run_PHASE_DRAW, dungeonv1.Run_PHASE_ACT, dungeonv1.Run_PHASE_PREPARING:
 		over = false
 	}
-	snap := snapshot{name: r.GetName(), of: runTarget, seq: r.GetSeq(), over: over, settled: over && r.GetSettled(), leader: r.GetLeader()}
+	snap := snapshot{name: r.GetName(), of: runTarget, seq: r.GetSeq(), over: over, settled: over && r.GetSettled(), leader: r.GetLeader(), members: membersOf(r)}
 	switch c := r.GetChallenge(); {
 	case r.GetPhase() == dungeonv1.Run_PHASE_DRAW:
 		snap.turn = &turnOf{Step: stepDraw, Round: r.GetRound()}

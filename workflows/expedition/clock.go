@@ -1,6 +1,7 @@
 package expedition
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,10 +9,12 @@ import (
 	"time"
 
 	"google.golang.org/protobuf/encoding/protojson"
+	"google.golang.org/protobuf/types/known/structpb"
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
 	expeditionv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/expedition/v1"
+	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
@@ -33,7 +36,7 @@ const (
 )
 
 const (
-	// mark is how often the minutes of a session are counted by themselves: each makes a die at most (POOL-ADD-02).
+	// mark is how many minutes make a die by the shipped rules, for delves that do not tell.
 	mark = 10
 	// mostMinutes is what a delve takes at once.
 	mostMinutes = 7 * 24 * 60
@@ -43,6 +46,9 @@ const (
 func (t turn) manage(ctx context.Context, at journal.At[state], who caller) (journal.At[state], error) {
 	if p, err := at.State.pending(); err != nil || p != nil {
 		return at, errors.Join(err, reused(at.Stream, t.cmd.RequestID)) // a start under the same request_id
+	}
+	if m := t.cmd.Manage; m.HandOver != "" || m.Reclaim {
+		return t.lead(ctx, at, who)
 	}
 	if !who.gm() && who.subject != at.State.Creator {
 		return at, fault.New(fault.PermissionDenied, "NOT_CREATOR", "only its creator or a game master may do that")
@@ -72,7 +78,17 @@ func (t turn) manage(ctx context.Context, at journal.At[state], who caller) (jou
 		}
 		e = &expeditionv1.ExpeditionEvent{Event: &expeditionv1.ExpeditionEvent_AbsenceSet{AbsenceSet: &expeditionv1.AbsenceSet{Absence: a}}}
 	}
-	done, err := t.add(ctx, at, t.entry, e)
+	events := []*expeditionv1.ExpeditionEvent{e}
+	if at.State.Run != "" && at.State.Lead != nil {
+		snap, err := t.look(ctx, at.State.Run)
+		if err != nil {
+			return at, err
+		}
+		if snap.seq == at.State.Logged[snap.name] { // else it is told with the next record
+			events = append(events, leads(at.State, snap, who.saw(""), t.cfg.Clock())...)
+		}
+	}
+	done, err := t.add(ctx, at, t.entry, events...)
 	return done.State, err
 }
 
@@ -128,7 +144,7 @@ func (t turn) advance(ctx context.Context, at journal.At[state]) (journal.At[sta
 		if t.afterCall != nil {
 			t.afterCall(ctx, c.name)
 		}
-		return t.record(ctx, at, own(at, "clock", ""), c.name, res, advanced(s.Number, s.Intended, s.Intended-s.Minutes))
+		return t.record(ctx, at, own(at, "clock", ""), c.name, res, sight{}, advanced(s.Number, s.Intended, s.Intended-s.Minutes))
 	case !final(err):
 		return at, err
 	}
@@ -168,6 +184,16 @@ func (t turnOf) same(o turnOf) bool {
 	return t.Step == o.Step && t.Round == o.Round && t.Deadline.Equal(o.Deadline) && slices.Equal(t.Characters, o.Characters)
 }
 
+// blockOf is the parameter real_time_block of a delve's ruleset; 0 when there is none.
+func blockOf(ruleset *structpb.Struct) int {
+	param := ruleset.GetFields()["parameters"].GetStructValue().GetFields()["real_time_block"].GetStructValue().GetFields()
+	v, ok := param["value"]
+	if !ok {
+		v = param["default"]
+	}
+	return max(0, int(v.GetNumberValue()))
+}
+
 // wake is when the expedition has something to do by itself; zero: never.
 func (s state) wake() time.Time {
 	var at time.Time
@@ -177,7 +203,12 @@ func (s state) wake() time.Time {
 		}
 	}
 	if s.Session != nil && s.Delve != "" {
-		sooner(s.Session.Opened.Add(time.Duration(s.Session.Minutes/mark+1) * mark * time.Minute))
+		// Each block of minutes makes a die at most (POOL-ADD-02).
+		block := cmp.Or(s.Block, mark)
+		sooner(s.Session.Opened.Add(time.Duration((s.Session.Minutes/block+1)*block) * time.Minute))
+	}
+	if due := s.leadPasses(); !due.IsZero() {
+		sooner(due)
 	}
 	if s.Turn != nil && !s.Turn.Deadline.IsZero() && s.Absence.acts() {
 		sooner(s.Turn.Deadline)
@@ -208,11 +239,24 @@ func (s *Server) tick(ctx context.Context, name string) (journal.At[state], erro
 	if err != nil || at.State.Phase == Concluded {
 		return at, err
 	}
+	due := at.State.wake()
+	if at, err = s.byItself(ctx, at); err == nil {
+		wasDue(ctx, due, s.cfg.Clock())
+	}
+	return at, err
+}
+
+// byItself does what is due.
+func (s *Server) byItself(ctx context.Context, at journal.At[state]) (journal.At[state], error) {
+	var err error
 	t := turn{Server: s, cmd: command{Itself: true}}
 	if at, err = t.seeThrough(ctx, at); err != nil {
 		return at, err
 	}
 	if at, err = t.count(ctx, at); err != nil {
+		return at, err
+	}
+	if at, err = t.passOn(ctx, at); err != nil {
 		return at, err
 	}
 	turn := at.State.Turn
@@ -227,48 +271,93 @@ func (s *Server) tick(ctx context.Context, name string) (journal.At[state], erro
 	return t.standIn(ctx, at, *turn)
 }
 
-// standIn takes a turn for those who let it pass. When the rules refuse, the turn waits without a deadline.
+// standInID is the id under which the expedition takes a turn for a character, from a state of the run. Whoever finds a record
+// under it knows what it was.
+func standInID(expedition string, due turnOf, character string, seq int32) string {
+	return requestid.Derive(expedition, fmt.Sprintf("stand-in/%s/%d/%s/%d", due.Step, due.Round, character, seq))
+}
+
+// deed tells what a record of the open run is when the expedition made it by itself: the events that tell of it, and why the
+// leader is another one. An attempt may die between the call and the log; then the next one, or any command, logs the record.
+func (s state) deed(expedition string, snap snapshot, rec *typev1.Record) ([]*expeditionv1.ExpeditionEvent, cause) {
+	if snap.of != runTarget || s.Run != snap.name {
+		return nil, 0
+	}
+	if s.Lead != nil && rec.GetRequestId() == passOnID(expedition, s.Lead.Character, rec.GetSeq()-1) {
+		return []*expeditionv1.ExpeditionEvent{executed(promote, snap.name, rec.GetSeq())}, causeAway
+	}
+	if s.Turn == nil {
+		return nil, 0
+	}
+	characters := s.Turn.Characters
+	if s.Turn.Step == stepDraw {
+		for _, m := range snap.members {
+			characters = append(characters, m.character)
+		}
+	}
+	for _, c := range characters {
+		if rec.GetRequestId() == standInID(expedition, *s.Turn, c, rec.GetSeq()-1) {
+			return []*expeditionv1.ExpeditionEvent{executed(s.Turn.Step, snap.name, rec.GetSeq()), stoodIn(c, s.Turn.Step, "")}, 0
+		}
+	}
+	return nil, 0
+}
+
+// reasonEtag is that of a call whose state somebody else has changed.
+const reasonEtag = "ETAG_MISMATCH"
+
+// standIn takes a turn for those who let it pass. When the rules refuse, the turn waits without a deadline. Every call names
+// the state that it was made for, so that an attempt that was given up and comes late takes nobody's next turn.
 func (t turn) standIn(ctx context.Context, at journal.At[state], due turnOf) (journal.At[state], error) {
-	run, err := t.runs.GetRun(auth.WithoutActor(ctx), &dungeonv1.GetRunRequest{Name: at.State.Run})
+	res, err := t.runs.GetRun(auth.WithoutActor(ctx), &dungeonv1.GetRunRequest{Name: at.State.Run})
 	if err != nil {
 		return at, err
 	}
+	run := res.GetRun()
 	const reason = "the turn was let pass"
-	characters := due.Characters
+	characters := slices.Clone(due.Characters)
 	if due.Step == stepDraw {
-		for _, m := range run.GetRun().GetMembers() {
+		for _, m := range run.GetMembers() {
 			characters = append(characters, m.GetCharacter())
 		}
 	}
 	var last string
 	for i, character := range characters {
-		id := requestid.Derive(at.Stream, fmt.Sprintf("stand-in/%s/%d/%s/%d", due.Step, due.Round, character, due.Deadline.UnixMilli()))
+		id := standInID(at.Stream, due, character, run.GetSeq())
 		var c call
 		switch due.Step {
 		case stepDraw:
 			// Whose turn it is only the rules know: the first who is not refused. Skipping takes whoever comes.
-			req := &dungeonv1.DrawRequest{Name: at.State.Run, Character: character, RequestId: id}
+			req := &dungeonv1.DrawRequest{Name: run.GetName(), Character: character, RequestId: id, Etag: run.GetEtag()}
 			if at.State.Absence.Policy == expeditionv1.Absence_POLICY_SKIP {
 				req.OverrideReason = reason
 			}
-			c = newCall("draw", req)
+			c = newCall(stepDraw, req)
 		case stepAct:
-			c = newCall("act", &dungeonv1.ActRequest{
-				Name: at.State.Run, Character: character, RequestId: id, Action: basicAction(run.GetRun().GetChallenge().GetAbility()),
+			c = newCall(stepAct, &dungeonv1.ActRequest{
+				Name: run.GetName(), Character: character, RequestId: id, Etag: run.GetEtag(), Action: basicAction(run.GetChallenge().GetAbility()),
 			})
 		default:
-			c = newCall("complete", &dungeonv1.CompleteRequest{Name: at.State.Run, Character: character, OverrideReason: reason, RequestId: id})
+			c = newCall(stepComplete, &dungeonv1.CompleteRequest{
+				Name: run.GetName(), Character: character, OverrideReason: reason, RequestId: id, Etag: run.GetEtag(),
+			})
 		}
-		res, err := t.invoke(auth.WithoutActor(ctx), c)
+		done, err := t.invoke(auth.WithoutActor(ctx), c)
 		switch {
 		case err == nil:
 			last = ""
-			if at, err = t.record(ctx, at, own(at, "stand-in", ""), c.name, res, stoodIn(character, due.Step, "")); err != nil {
+			if t.afterCall != nil {
+				t.afterCall(ctx, c.name)
+			}
+			if at, err = t.recordOwn(ctx, at, "stand-in", done); err != nil {
 				return at, err
 			}
 			if due.Step == stepDraw {
 				return at, nil
 			}
+			run = done.(interface{ GetRun() *dungeonv1.Run }).GetRun() //nolint:forcetypeassert // the answers of runs
+		case fault.ReasonOf(fault.FromStatus(err)) == reasonEtag:
+			return at, errMoved
 		case !final(err):
 			return at, err
 		default:
@@ -290,7 +379,8 @@ func (t turn) standIn(ctx context.Context, at journal.At[state], due turnOf) (jo
 	return done.State, err
 }
 
-// basicAction is the least that a member can contribute to a challenge.
+// basicAction is what a member can contribute to a challenge without a tool or a risk. There is one for each ability, and a
+// challenge takes none but that of its own (DIG-ACT-01), so it is the best there is.
 func basicAction(ability string) *dungeonv1.Action {
 	return &dungeonv1.Action{Means: &dungeonv1.Action_Basic{Basic: ability}}
 }

@@ -173,8 +173,8 @@ func TestWhoLetsATurnPass(t *testing.T) {
 	t.Parallel()
 	for policy, want := range map[expeditionv1.Absence_Policy]struct{ done, stood string }{
 		expeditionv1.Absence_POLICY_WAIT:         {"start_journey enter_location start_run", ""},
-		expeditionv1.Absence_POLICY_BASIC_ACTION: {"start_journey enter_location start_run draw act act complete draw", "ada:draw bram:act ada:act ada:complete ada:draw"},
-		expeditionv1.Absence_POLICY_SKIP:         {"start_journey enter_location start_run draw act act complete draw", "bram:draw bram:act ada:act bram:complete bram:draw"},
+		expeditionv1.Absence_POLICY_BASIC_ACTION: {"start_journey enter_location start_run promote draw act act complete draw", "ada:draw bram:act ada:act ada:complete ada:draw"},
+		expeditionv1.Absence_POLICY_SKIP:         {"start_journey enter_location start_run promote draw act act complete draw", "bram:draw bram:act ada:act bram:complete bram:draw"},
 	} {
 		t.Run(policy.String(), func(t *testing.T) {
 			t.Parallel()

@@ -316,7 +316,7 @@ func (w *world) StartRun(ctx context.Context, req *dungeonv1.StartRunRequest) (*
 	r, rec, err := w.run(ctx, req, name, func(r *dungeonv1.Run) error {
 		r.Phase, r.Expedition, r.Party, r.Leader = dungeonv1.Run_PHASE_DRAW, req.GetExpedition(), req.GetParty(), req.GetCharacter()
 		if w.turns {
-			r.Members = []*dungeonv1.Member{{Character: bram}, {Character: ada}}
+			r.Members = []*dungeonv1.Member{{Character: bram, Owner: "bob"}, {Character: ada, Owner: "alice"}}
 		}
 		return nil
 	})
@@ -361,6 +361,20 @@ func (w *world) Complete(ctx context.Context, req *dungeonv1.CompleteRequest) (*
 		return nil
 	})
 	return &dungeonv1.CompleteResponse{Record: rec, Run: r}, err
+}
+
+func (w *world) Promote(ctx context.Context, req *dungeonv1.PromoteRequest) (*dungeonv1.PromoteResponse, error) {
+	r, rec, err := w.run(ctx, req, req.GetName(), func(r *dungeonv1.Run) error {
+		switch {
+		case req.GetCharacter() != r.GetLeader() && req.GetOverrideReason() == "":
+			return fault.New(fault.FailedPrecondition, "NOT_LEADER", "%s does not lead", req.GetCharacter())
+		case !slices.ContainsFunc(r.GetMembers(), func(m *dungeonv1.Member) bool { return m.GetCharacter() == req.GetTarget() }):
+			return fault.New(fault.FailedPrecondition, "NOT_A_MEMBER", "%s is not in this run", req.GetTarget())
+		}
+		r.Leader = req.GetTarget()
+		return nil
+	})
+	return &dungeonv1.PromoteResponse{Record: rec, Run: r}, err
 }
 
 func (w *world) AbandonRun(ctx context.Context, req *dungeonv1.AbandonRunRequest) (*dungeonv1.AbandonRunResponse, error) {

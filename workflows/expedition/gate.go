@@ -38,6 +38,9 @@ func (g *gate) enter(ctx context.Context, name string) (leave func(), err error)
 	turn := make(chan struct{})
 	l.waiting = append(l.waiting, turn)
 	g.mu.Unlock()
+	waiting := meters().waiting
+	waiting.Add(ctx, 1)
+	defer waiting.Add(ctx, -1)
 	select {
 	case <-turn:
 		return func() { g.leave(name) }, nil

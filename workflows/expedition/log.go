@@ -70,13 +70,17 @@ var errMoved = errors.New("the log has grown meanwhile")
 // by this very command.
 func (s *Server) add(ctx context.Context, at journal.At[state], cmd journal.Command, events ...*expeditionv1.ExpeditionEvent) (journal.Committed[state], error) {
 	cmd.Stream, cmd.Campaign, cmd.Mode = at.Stream, at.Campaign, journal.MustExist
-	return s.log.Commit(ctx, cmd, func(_ context.Context, now journal.At[state]) (journal.Decision, error) {
+	done, err := s.log.Commit(ctx, cmd, func(_ context.Context, now journal.At[state]) (journal.Decision, error) {
 		if now.Seq != at.Seq {
 			return journal.Decision{}, errMoved
 		}
 		raw, err := marshalEvents(events)
 		return journal.Decision{Events: raw}, err
 	})
+	if err == nil && !done.Replayed {
+		entered(ctx, at.State.Phase, done.State.State.Phase)
+	}
+	return done, err
 }
 
 // The events, wrapped.

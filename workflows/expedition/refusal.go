@@ -24,7 +24,7 @@ func final(err error) bool {
 		fault.Unimplemented, fault.OutOfRange:
 		return true
 	case fault.Aborted:
-		return fault.ReasonOf(f) == "ETAG_MISMATCH"
+		return fault.ReasonOf(f) == reasonEtag
 	}
 	return false
 }

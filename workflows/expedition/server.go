@@ -66,6 +66,8 @@ type Config struct {
 	InFlight int
 	// Grace is how long [Server.Stop] waits for commands under way; 0 means 10 s.
 	Grace time.Duration
+	// Build is the build that the worker is of; the zero Build leaves it to the task queue who works.
+	Build Build
 	// TemporalWait is after how long a command without an answer makes the service look whether Temporal is there, and how
 	// long that look may take; 0 means 2 s.
 	TemporalWait time.Duration
@@ -126,8 +128,12 @@ func New(cfg Config) (*Server, error) {
 		delves:   dungeonv1.NewDelveServiceClient(cfg.Dungeon),
 		gate:     newGate(cfg.InFlight),
 	}
+	deployment, err := cfg.Build.options()
+	if err != nil {
+		return nil, err
+	}
 	s.worker = worker.New(cfg.Temporal, cfg.TaskQueue, worker.Options{
-		WorkerStopTimeout: cfg.Grace, MaxHeartbeatThrottleInterval: beatEvery, DefaultHeartbeatThrottleInterval: beatEvery,
+		DeploymentOptions: deployment, WorkerStopTimeout: cfg.Grace, MaxHeartbeatThrottleInterval: beatEvery, DefaultHeartbeatThrottleInterval: beatEvery,
 	})
 	s.register(s.worker)
 	return s, nil
@@ -258,6 +264,9 @@ func (s *Server) CreateExpedition(ctx context.Context, req *expeditionv1.CreateE
 	})
 	if err != nil {
 		return nil, err
+	}
+	if !done.Replayed {
+		entered(ctx, 0, done.State.State.Phase)
 	}
 	events, err := eventsOf(done.Record)
 	if err != nil {
@@ -436,6 +445,29 @@ func (s *Server) SetAbsence(ctx context.Context, req *expeditionv1.SetAbsenceReq
 		return nil, err
 	}
 	return show(s, who, &expeditionv1.SetAbsenceResponse{Record: recordOf(done.Record), Expedition: toProto(done.State), Events: events}), nil
+}
+
+// HandOverLeadership implements the service.
+func (s *Server) HandOverLeadership(ctx context.Context, req *expeditionv1.HandOverLeadershipRequest) (*expeditionv1.HandOverLeadershipResponse, error) {
+	if campaignOf(req.GetCharacter()) != campaignOf(req.GetName()) {
+		return nil, fault.New(fault.NotFound, "NOT_FOUND", "%s does not exist in %s", req.GetCharacter(), campaignOf(req.GetName())).
+			At("character", "is not in this campaign").With("resource", req.GetCharacter())
+	}
+	who, done, events, err := s.manage(ctx, expeditionv1.ExpeditionService_HandOverLeadership_FullMethodName, req,
+		manage{HandOver: req.GetCharacter(), Reason: req.GetOverrideReason()})
+	if err != nil {
+		return nil, err
+	}
+	return show(s, who, &expeditionv1.HandOverLeadershipResponse{Record: recordOf(done.Record), Expedition: toProto(done.State), Events: events}), nil
+}
+
+// ReclaimLeadership implements the service.
+func (s *Server) ReclaimLeadership(ctx context.Context, req *expeditionv1.ReclaimLeadershipRequest) (*expeditionv1.ReclaimLeadershipResponse, error) {
+	who, done, events, err := s.manage(ctx, expeditionv1.ExpeditionService_ReclaimLeadership_FullMethodName, req, manage{Reclaim: true})
+	if err != nil {
+		return nil, err
+	}
+	return show(s, who, &expeditionv1.ReclaimLeadershipResponse{Record: recordOf(done.Record), Expedition: toProto(done.State), Events: events}), nil
 }
 
 func (s *Server) manage(ctx context.Context, method string, req mutation, m manage) (caller, journal.Committed[state], []*expeditionv1.ExpeditionEvent, error) {

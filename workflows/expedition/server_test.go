@@ -540,6 +540,72 @@ func TestAWorkerDiesBetweenCallAndLog(t *testing.T) {
 	}
 }
 
+// A worker that is told to stop finishes the command that is under way; whoever waits for it gets the answer from it, and what
+// comes meanwhile is taken by another.
+func TestAWorkerThatStopsFinishesWhatItHasBegun(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t, temporalClient(t, devServer(t)), func(c *Config) { c.Grace, c.Attempt = time.Minute, time.Minute })
+	name := tb.begin("stops")
+	begun, finish := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	tb.server.afterCall = func(_ context.Context, command string) {
+		if command == "move" {
+			once.Do(func() { close(begun); <-finish })
+		}
+	}
+	if err := tb.server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	tb.must("alice", start(name, "start"), Traveling)
+	answered := make(chan error, 2)
+	for i := range 2 {
+		go func() {
+			_, err := tb.client.Execute(by(t.Context(), "alice"), move(name, fmt.Sprint("move-", i), 1))
+			answered <- err
+		}()
+	}
+	<-begun
+	stopped := make(chan struct{})
+	go func() { defer close(stopped); tb.server.worker.Stop() }()
+	second := tb.another()
+	taken := make(chan string, 1)
+	second.afterCall = func(_ context.Context, command string) { taken <- command }
+	tb.work(second)
+	// It gives signs of life for longer than a worker may give none.
+	for told := time.Now(); ; {
+		d, err := tb.cfg.Temporal.DescribeWorkflowExecution(t.Context(), name, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		under := d.GetPendingActivities()
+		if len(under) != 1 || under[0].GetAttempt() != 1 {
+			t.Fatalf("under way is %v", under)
+		}
+		if under[0].GetLastHeartbeatTime().AsTime().After(told.Add(beatTimeout)) {
+			break
+		}
+	}
+	select {
+	case <-stopped:
+		t.Error("it stopped with a command under way")
+	case got := <-taken:
+		t.Errorf("another worker took %s while the first one lives", got)
+	case err := <-answered:
+		t.Errorf("answered before it was finished: %v", err)
+	default:
+	}
+	close(finish)
+	<-stopped
+	for range 2 {
+		if err := <-answered; err != nil {
+			t.Errorf("a command: %v", err)
+		}
+	}
+	if got := strings.Join(tb.whole(name), " "); got != "start_journey move move" || tb.world.count("MoveRequest") != 2 {
+		t.Errorf("executed %s, %d moves", got, tb.world.count("MoveRequest"))
+	}
+}
+
 // Many players at once, while the workflow turns over all the time, is canceled and terminated: each command once.
 func TestManyAtOnceThroughTurnovers(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -21,7 +22,7 @@ import (
 // kind and foldVersion name the expedition's journal. Raise the version when the same events give another state.
 const (
 	kind        = "expedition"
-	foldVersion = 1
+	foldVersion = 2
 )
 
 // state is the fold of an expedition's log.
@@ -51,6 +52,11 @@ type state struct {
 	Absence  absence  `json:"absence"`
 	// Turn is what the open run waits for; nil for nothing.
 	Turn *turnOf `json:"turn,omitempty"`
+	// Lead is who leads the open run; nil when none is open, and in a run of which nothing was heard since there was such a
+	// thing.
+	Lead *leadOf `json:"lead,omitempty"`
+	// Block is how many real minutes make a die in the latest delve, by the ruleset that is frozen in it; 0: see mark.
+	Block int `json:"block,omitempty"`
 }
 
 // session is a time in which the table plays.
@@ -101,6 +107,18 @@ func (s state) unclaimed(requestID string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// unclaimedRecord is unclaimed with the number of the record.
+func (s state) unclaimedRecord(requestID string) (string, int32, bool) {
+	for key, id := range s.Unclaimed {
+		if id == requestID {
+			name, number, _ := strings.Cut(key, "#")
+			seq, err := strconv.ParseInt(number, 10, 32)
+			return name, int32(seq), err == nil
+		}
+	}
+	return "", 0, false
 }
 
 // open are the open run or delve and the journey, where there are such.
@@ -160,6 +178,11 @@ func apply(s state, e *expeditionv1.ExpeditionEvent) (state, error) {
 		name, rec := e.Logged.GetAggregate(), e.Logged.GetRecord()
 		s.Logged[name] = rec.GetSeq()
 		s.Unclaimed[recordKey(name, rec.GetSeq())] = rec.GetRequestId()
+		for _, d := range e.Logged.GetDelveEvents() {
+			if o := d.GetOpened(); o != nil {
+				s.Block = blockOf(o.GetRuleset())
+			}
+		}
 	case *expeditionv1.ExpeditionEvent_Executed:
 		x := e.Executed
 		delete(s.Unclaimed, recordKey(x.GetAggregate(), x.GetSeq()))
@@ -178,7 +201,7 @@ func apply(s state, e *expeditionv1.ExpeditionEvent) (state, error) {
 		s.Run, s.Delve = e.PhaseChanged.GetRun(), e.PhaseChanged.GetDelve()
 	case *expeditionv1.ExpeditionEvent_Concluded:
 		s.Phase, s.Settling, s.Abandoned = Concluded, nil, e.Concluded.GetAbandoned()
-		s.Run, s.Delve, s.Session, s.Turn = "", "", nil, nil
+		s.Run, s.Delve, s.Session, s.Turn, s.Lead = "", "", nil, nil, nil
 	case *expeditionv1.ExpeditionEvent_SessionOpened:
 		s.Sessions = int(e.SessionOpened.GetNumber())
 		s.Session = &session{Number: s.Sessions, Opened: e.SessionOpened.GetTime().AsTime()}
@@ -192,6 +215,8 @@ func apply(s state, e *expeditionv1.ExpeditionEvent) (state, error) {
 		s.Absence = absenceFrom(e.AbsenceSet.GetAbsence())
 	case *expeditionv1.ExpeditionEvent_TurnChanged:
 		s.Turn = turnFrom(e.TurnChanged.GetTurn())
+	case *expeditionv1.ExpeditionEvent_LeadershipChanged:
+		s.Lead = leadFrom(e.LeadershipChanged.GetLeadership())
 	case *expeditionv1.ExpeditionEvent_StoodIn: // told, and nothing more
 	default:
 		return s, fmt.Errorf("unknown event %T", e)
@@ -222,7 +247,7 @@ func toProto(at journal.At[state]) *expeditionv1.Expedition {
 		Name: at.Stream, Title: s.Title, Company: s.Company, Phase: s.Phase, Journey: s.Journey, Run: s.Run, Runs: s.Runs,
 		Delve: s.Delve, Delves: s.Delves, Creator: s.Creator, Abandoned: s.Abandoned, Etag: at.Etag(), Seq: int32(at.Seq), //nolint:gosec // record numbers fit
 		CreateTime: timestamppb.New(at.Created), UpdateTime: timestamppb.New(at.Updated),
-		Absence: absenceOf(s.Absence), Turn: turnToProto(s.Turn),
+		Absence: absenceOf(s.Absence), Turn: turnToProto(s.Turn), Leadership: leadToProto(s.Lead),
 	}
 	if o := s.Session; o != nil {
 		x.Session = &expeditionv1.Session{Number: int32(o.Number), OpenTime: timestamppb.New(o.Opened), Minutes: int32(o.Minutes)} //nolint:gosec // few

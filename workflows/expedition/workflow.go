@@ -53,11 +53,15 @@ type command struct {
 	Manage *manage `json:"manage,omitempty"`
 }
 
-// manage is exactly one of its fields; Absence is the JSON of one.
+// manage is exactly one of its fields, but for Reason; Absence is the JSON of one.
 type manage struct {
 	Open    bool   `json:"open,omitempty"`
 	Close   bool   `json:"close,omitempty"`
 	Absence []byte `json:"absence,omitempty"`
+	// HandOver is who leads from now on, for a Reason; Reclaim gives leadership back to who lost it by being away.
+	HandOver string `json:"hand_over,omitempty"`
+	Reason   string `json:"reason,omitempty"`
+	Reclaim  bool   `json:"reclaim,omitempty"`
 }
 
 // standing is the little that a workflow knows of its expedition.

@@ -1252,6 +1252,26 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v1/campaigns/{campaign}/expeditions/{expedition}:handOverLeadership": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * HandOverLeadership gives the leadership of the open run to another member, whoever leads and however lately they were seen.
+         * @description HandOverLeadership gives the leadership of the open run to another member, whoever leads and however lately they were seen. By a GM. Between challenges, or before the first act of one (DIG-PARTY-07). Refused: EXPEDITION_ENDED, WRONG_PHASE (no run is open; metadata phase), NOT_A_MEMBER, ACTS_PENDING. Anybody else gets PERMISSION_DENIED NOT_GM. UNAVAILABLE as Execute is: EXPEDITION_BUSY, TEMPORAL_UNAVAILABLE, NO_OUTCOME.
+         */
+        post: operations["ExpeditionService_HandOverLeadership"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v1/campaigns/{campaign}/expeditions/{expedition}:openSession": {
         parameters: {
             query?: never;
@@ -1266,6 +1286,26 @@ export interface paths {
          * @description OpenSession tells that the table plays from now on: while a session is open, real minutes count in an open delve (POOL-ADD-02), before each of its commands, every ten minutes, and at the end. Outside sessions time stands still. By the creator or a GM. Refused: EXPEDITION_ENDED, SESSION_OPEN.
          */
         post: operations["ExpeditionService_OpenSession"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v1/campaigns/{campaign}/expeditions/{expedition}:reclaimLeadership": {
+        parameters: {
+            query?: never;
+            header?: never;
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * ReclaimLeadership gives the leadership of the open run back to the member from whom it passed because they were away (Leadership.absent_leader), whoever leads now.
+         * @description ReclaimLeadership gives the leadership of the open run back to the member from whom it passed because they were away (Leadership.absent_leader), whoever leads now. By the owner of that character, or a GM. It can be reclaimed until the run is over, or until the leader of the time or a GM hands it on. Between challenges, or before the first act of one. Refused: EXPEDITION_ENDED, WRONG_PHASE (no run is open; metadata phase), NOTHING_TO_RECLAIM, NOT_A_MEMBER (they have left the run), ACTS_PENDING. Anybody else gets PERMISSION_DENIED NOT_OWNER. UNAVAILABLE as Execute is: EXPEDITION_BUSY, TEMPORAL_UNAVAILABLE, NO_OUTCOME.
+         */
+        post: operations["ExpeditionService_ReclaimLeadership"];
         delete?: never;
         options?: never;
         head?: never;
@@ -7118,6 +7158,8 @@ export interface components {
             readonly etag?: string;
             /** @description Resource name of the journey; empty before it begins. */
             readonly journey?: string;
+            /** @description Who leads the open run; absent when none is open. */
+            readonly leadership?: components["schemas"]["wayfarer.expedition.v1.Leadership"];
             /** @description Resource name. */
             name?: string;
             /** @description Which commands can be given. */
@@ -7178,6 +7220,8 @@ export interface components {
             created?: components["schemas"]["wayfarer.expedition.v1.ExpeditionCreated"];
             /** @description A command was executed. */
             executed?: components["schemas"]["wayfarer.expedition.v1.CommandExecuted"];
+            /** @description Who leads the open run, or when that passes on. */
+            leadershipChanged?: components["schemas"]["wayfarer.expedition.v1.LeadershipChanged"];
             /** @description A record of the journey, of a run or of a delve. */
             logged?: components["schemas"]["wayfarer.expedition.v1.RecordLogged"];
             /** @description Another set of commands can be given. */
@@ -7222,7 +7266,50 @@ export interface components {
             turnChanged: components["schemas"]["wayfarer.expedition.v1.TurnChanged"];
         } | {
             stoodIn: components["schemas"]["wayfarer.expedition.v1.StoodIn"];
+        } | {
+            leadershipChanged: components["schemas"]["wayfarer.expedition.v1.LeadershipChanged"];
         });
+        /** @description Response of HandOverLeadership. */
+        "wayfarer.expedition.v1.HandOverLeadershipResponse": {
+            /** @description What happened. */
+            events?: components["schemas"]["wayfarer.expedition.v1.ExpeditionEvent"][];
+            /** @description The expedition after it. */
+            expedition?: components["schemas"]["wayfarer.expedition.v1.Expedition"];
+            /** @description Where it was journaled. */
+            record?: components["schemas"]["wayfarer.type.v1.Record"];
+        };
+        /**
+         * @description Leadership is who leads the open run, and what becomes of it while they are away.
+         *
+         *     A leader is seen when their owner gives any command of the expedition, or somebody who is no GM gives one for the character. Under a policy other than WAIT, leadership passes on idle_after later: to the next member in the order of the roster, after the last the first again, who has not been found away before without being seen since. Nobody left, it stays.
+         */
+        "wayfarer.expedition.v1.Leadership": {
+            /** @description Resource name of the character from whom it passed because they were away, and who may reclaim it; empty: nobody. */
+            absentLeader?: string;
+            /** @description Resource names of the leaders that were found away and have not been seen since, in that order. */
+            away?: string[];
+            /** @description Resource name of the leading character. */
+            character?: string;
+            /**
+             * Format: date-time
+             * @description When it passes on unless the leader is seen before; between challenges, so it may be later. Absent: not by itself.
+             */
+            deadline?: string;
+            /** @description Subject whose character that is. */
+            owner?: string;
+        };
+        /** @description LeadershipChanged tells who leads the open run, and when that passes on. */
+        "wayfarer.expedition.v1.LeadershipChanged": {
+            /** @description Why. */
+            cause?: components["schemas"]["wayfarer.expedition.v1.LeadershipChanged.Cause"];
+            /** @description The leadership from now on; absent when no run is open. */
+            leadership?: components["schemas"]["wayfarer.expedition.v1.Leadership"];
+        };
+        /**
+         * @description Cause is why it changed.
+         * @enum {string}
+         */
+        "wayfarer.expedition.v1.LeadershipChanged.Cause": "CAUSE_UNSPECIFIED" | "CAUSE_RUN" | "CAUSE_SEEN" | "CAUSE_PROMOTED" | "CAUSE_AWAY" | "CAUSE_HANDED_OVER" | "CAUSE_RECLAIMED";
         /** @description Response of ListExpeditions. */
         "wayfarer.expedition.v1.ListExpeditionsResponse": {
             /** @description One page of expeditions. */
@@ -7249,6 +7336,15 @@ export interface components {
             run?: string;
             /** @description Resource names of runs and delves that are over but still give back what they borrowed or publish their seed. */
             settling?: string[];
+        };
+        /** @description Response of ReclaimLeadership. */
+        "wayfarer.expedition.v1.ReclaimLeadershipResponse": {
+            /** @description What happened. */
+            events?: components["schemas"]["wayfarer.expedition.v1.ExpeditionEvent"][];
+            /** @description The expedition after it. */
+            expedition?: components["schemas"]["wayfarer.expedition.v1.Expedition"];
+            /** @description Where it was journaled. */
+            record?: components["schemas"]["wayfarer.type.v1.Record"];
         };
         /** @description RecordLogged is one record of the journey, of a run or of a delve, whole. */
         "wayfarer.expedition.v1.RecordLogged": {
@@ -14517,6 +14613,46 @@ export interface operations {
             default: components["responses"]["Error"];
         };
     };
+    ExpeditionService_HandOverLeadership: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The request id of a change, in place of requestId. The same id always gets the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the campaign, as in the resource name. */
+                campaign: string;
+                /** @description Id of the expedition, as in the resource name. */
+                expedition: string;
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": {
+                    /** @description Resource name of the member who leads from now on. */
+                    character: string;
+                    /** @description Why; the journal of the run keeps it. */
+                    overrideReason: string;
+                    /** @description 1 to 128 printable ASCII characters; see the service comment. */
+                    requestId?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Response of HandOverLeadership. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["wayfarer.expedition.v1.HandOverLeadershipResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
     ExpeditionService_OpenSession: {
         parameters: {
             query?: never;
@@ -14548,6 +14684,42 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["wayfarer.expedition.v1.OpenSessionResponse"];
+                };
+            };
+            default: components["responses"]["Error"];
+        };
+    };
+    ExpeditionService_ReclaimLeadership: {
+        parameters: {
+            query?: never;
+            header?: {
+                /** @description The request id of a change, in place of requestId. The same id always gets the first answer. */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /** @description Id of the campaign, as in the resource name. */
+                campaign: string;
+                /** @description Id of the expedition, as in the resource name. */
+                expedition: string;
+            };
+            cookie?: never;
+        };
+        requestBody?: {
+            content: {
+                "application/json": {
+                    /** @description 1 to 128 printable ASCII characters; see the service comment. */
+                    requestId?: string;
+                };
+            };
+        };
+        responses: {
+            /** @description Response of ReclaimLeadership. */
+            200: {
+                headers: {
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["wayfarer.expedition.v1.ReclaimLeadershipResponse"];
                 };
             };
             default: components["responses"]["Error"];

@@ -154,6 +154,75 @@ func (Absence_Policy) EnumDescriptor() ([]byte, []int) {
 	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{2, 0}
 }
 
+// Cause is why it changed.
+type LeadershipChanged_Cause int32
+
+const (
+	// Not set.
+	LeadershipChanged_CAUSE_UNSPECIFIED LeadershipChanged_Cause = 0
+	// The run began, or is over.
+	LeadershipChanged_CAUSE_RUN LeadershipChanged_Cause = 1
+	// The leader was seen: only the deadline changed.
+	LeadershipChanged_CAUSE_SEEN LeadershipChanged_Cause = 2
+	// The leader handed it on, or left.
+	LeadershipChanged_CAUSE_PROMOTED LeadershipChanged_Cause = 3
+	// The leader was away.
+	LeadershipChanged_CAUSE_AWAY LeadershipChanged_Cause = 4
+	// A GM handed it on.
+	LeadershipChanged_CAUSE_HANDED_OVER LeadershipChanged_Cause = 5
+	// Who lost it by being away has it back.
+	LeadershipChanged_CAUSE_RECLAIMED LeadershipChanged_Cause = 6
+)
+
+// Enum value maps for LeadershipChanged_Cause.
+var (
+	LeadershipChanged_Cause_name = map[int32]string{
+		0: "CAUSE_UNSPECIFIED",
+		1: "CAUSE_RUN",
+		2: "CAUSE_SEEN",
+		3: "CAUSE_PROMOTED",
+		4: "CAUSE_AWAY",
+		5: "CAUSE_HANDED_OVER",
+		6: "CAUSE_RECLAIMED",
+	}
+	LeadershipChanged_Cause_value = map[string]int32{
+		"CAUSE_UNSPECIFIED": 0,
+		"CAUSE_RUN":         1,
+		"CAUSE_SEEN":        2,
+		"CAUSE_PROMOTED":    3,
+		"CAUSE_AWAY":        4,
+		"CAUSE_HANDED_OVER": 5,
+		"CAUSE_RECLAIMED":   6,
+	}
+)
+
+func (x LeadershipChanged_Cause) Enum() *LeadershipChanged_Cause {
+	p := new(LeadershipChanged_Cause)
+	*p = x
+	return p
+}
+
+func (x LeadershipChanged_Cause) String() string {
+	return protoimpl.X.EnumStringOf(x.Descriptor(), protoreflect.EnumNumber(x))
+}
+
+func (LeadershipChanged_Cause) Descriptor() protoreflect.EnumDescriptor {
+	return file_wayfarer_expedition_v1_expedition_proto_enumTypes[2].Descriptor()
+}
+
+func (LeadershipChanged_Cause) Type() protoreflect.EnumType {
+	return &file_wayfarer_expedition_v1_expedition_proto_enumTypes[2]
+}
+
+func (x LeadershipChanged_Cause) Number() protoreflect.EnumNumber {
+	return protoreflect.EnumNumber(x)
+}
+
+// Deprecated: Use LeadershipChanged_Cause.Descriptor instead.
+func (LeadershipChanged_Cause) EnumDescriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{43, 0}
+}
+
 // Expedition is one undertaking of a company.
 type Expedition struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -192,7 +261,9 @@ type Expedition struct {
 	// What happens when those whose turn it is let it pass.
 	Absence *Absence `protobuf:"bytes,17,opt,name=absence,proto3" json:"absence,omitempty"`
 	// Whose turn it is in the open run; absent when the rules give nobody a turn.
-	Turn          *Turn `protobuf:"bytes,18,opt,name=turn,proto3,oneof" json:"turn,omitempty"`
+	Turn *Turn `protobuf:"bytes,18,opt,name=turn,proto3,oneof" json:"turn,omitempty"`
+	// Who leads the open run; absent when none is open.
+	Leadership    *Leadership `protobuf:"bytes,19,opt,name=leadership,proto3,oneof" json:"leadership,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -349,6 +420,13 @@ func (x *Expedition) GetAbsence() *Absence {
 func (x *Expedition) GetTurn() *Turn {
 	if x != nil {
 		return x.Turn
+	}
+	return nil
+}
+
+func (x *Expedition) GetLeadership() *Leadership {
+	if x != nil {
+		return x.Leadership
 	}
 	return nil
 }
@@ -545,6 +623,92 @@ func (x *Turn) GetDeadline() *timestamppb.Timestamp {
 	return nil
 }
 
+// Leadership is who leads the open run, and what becomes of it while they are away.
+//
+// A leader is seen when their owner gives any command of the expedition, or somebody who is no GM gives one for the
+// character. Under a policy other than WAIT, leadership passes on idle_after later: to the next member in the order of the
+// roster, after the last the first again, who has not been found away before without being seen since. Nobody left, it stays.
+type Leadership struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name of the leading character.
+	Character string `protobuf:"bytes,1,opt,name=character,proto3" json:"character,omitempty"`
+	// Subject whose character that is.
+	Owner string `protobuf:"bytes,2,opt,name=owner,proto3" json:"owner,omitempty"`
+	// When it passes on unless the leader is seen before; between challenges, so it may be later. Absent: not by itself.
+	Deadline *timestamppb.Timestamp `protobuf:"bytes,3,opt,name=deadline,proto3,oneof" json:"deadline,omitempty"`
+	// Resource name of the character from whom it passed because they were away, and who may reclaim it; empty: nobody.
+	AbsentLeader string `protobuf:"bytes,4,opt,name=absent_leader,json=absentLeader,proto3" json:"absent_leader,omitempty"`
+	// Resource names of the leaders that were found away and have not been seen since, in that order.
+	Away          []string `protobuf:"bytes,5,rep,name=away,proto3" json:"away,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *Leadership) Reset() {
+	*x = Leadership{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[4]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *Leadership) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*Leadership) ProtoMessage() {}
+
+func (x *Leadership) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[4]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use Leadership.ProtoReflect.Descriptor instead.
+func (*Leadership) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{4}
+}
+
+func (x *Leadership) GetCharacter() string {
+	if x != nil {
+		return x.Character
+	}
+	return ""
+}
+
+func (x *Leadership) GetOwner() string {
+	if x != nil {
+		return x.Owner
+	}
+	return ""
+}
+
+func (x *Leadership) GetDeadline() *timestamppb.Timestamp {
+	if x != nil {
+		return x.Deadline
+	}
+	return nil
+}
+
+func (x *Leadership) GetAbsentLeader() string {
+	if x != nil {
+		return x.AbsentLeader
+	}
+	return ""
+}
+
+func (x *Leadership) GetAway() []string {
+	if x != nil {
+		return x.Away
+	}
+	return nil
+}
+
 // Request of CreateExpedition.
 type CreateExpeditionRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -566,7 +730,7 @@ type CreateExpeditionRequest struct {
 
 func (x *CreateExpeditionRequest) Reset() {
 	*x = CreateExpeditionRequest{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[4]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[5]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -578,7 +742,7 @@ func (x *CreateExpeditionRequest) String() string {
 func (*CreateExpeditionRequest) ProtoMessage() {}
 
 func (x *CreateExpeditionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[4]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[5]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -591,7 +755,7 @@ func (x *CreateExpeditionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateExpeditionRequest.ProtoReflect.Descriptor instead.
 func (*CreateExpeditionRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{4}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{5}
 }
 
 func (x *CreateExpeditionRequest) GetParent() string {
@@ -651,7 +815,7 @@ type CreateExpeditionResponse struct {
 
 func (x *CreateExpeditionResponse) Reset() {
 	*x = CreateExpeditionResponse{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[5]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[6]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -663,7 +827,7 @@ func (x *CreateExpeditionResponse) String() string {
 func (*CreateExpeditionResponse) ProtoMessage() {}
 
 func (x *CreateExpeditionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[5]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[6]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -676,7 +840,7 @@ func (x *CreateExpeditionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CreateExpeditionResponse.ProtoReflect.Descriptor instead.
 func (*CreateExpeditionResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{5}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{6}
 }
 
 func (x *CreateExpeditionResponse) GetRecord() *v1.Record {
@@ -711,7 +875,7 @@ type GetExpeditionRequest struct {
 
 func (x *GetExpeditionRequest) Reset() {
 	*x = GetExpeditionRequest{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[6]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[7]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -723,7 +887,7 @@ func (x *GetExpeditionRequest) String() string {
 func (*GetExpeditionRequest) ProtoMessage() {}
 
 func (x *GetExpeditionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[6]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[7]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -736,7 +900,7 @@ func (x *GetExpeditionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetExpeditionRequest.ProtoReflect.Descriptor instead.
 func (*GetExpeditionRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{6}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{7}
 }
 
 func (x *GetExpeditionRequest) GetName() string {
@@ -757,7 +921,7 @@ type GetExpeditionResponse struct {
 
 func (x *GetExpeditionResponse) Reset() {
 	*x = GetExpeditionResponse{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[7]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[8]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -769,7 +933,7 @@ func (x *GetExpeditionResponse) String() string {
 func (*GetExpeditionResponse) ProtoMessage() {}
 
 func (x *GetExpeditionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[7]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[8]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -782,7 +946,7 @@ func (x *GetExpeditionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use GetExpeditionResponse.ProtoReflect.Descriptor instead.
 func (*GetExpeditionResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{7}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{8}
 }
 
 func (x *GetExpeditionResponse) GetExpedition() *Expedition {
@@ -807,7 +971,7 @@ type ListExpeditionsRequest struct {
 
 func (x *ListExpeditionsRequest) Reset() {
 	*x = ListExpeditionsRequest{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[8]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[9]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -819,7 +983,7 @@ func (x *ListExpeditionsRequest) String() string {
 func (*ListExpeditionsRequest) ProtoMessage() {}
 
 func (x *ListExpeditionsRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[8]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[9]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -832,7 +996,7 @@ func (x *ListExpeditionsRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListExpeditionsRequest.ProtoReflect.Descriptor instead.
 func (*ListExpeditionsRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{8}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{9}
 }
 
 func (x *ListExpeditionsRequest) GetParent() string {
@@ -869,7 +1033,7 @@ type ListExpeditionsResponse struct {
 
 func (x *ListExpeditionsResponse) Reset() {
 	*x = ListExpeditionsResponse{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[9]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[10]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -881,7 +1045,7 @@ func (x *ListExpeditionsResponse) String() string {
 func (*ListExpeditionsResponse) ProtoMessage() {}
 
 func (x *ListExpeditionsResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[9]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[10]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -894,7 +1058,7 @@ func (x *ListExpeditionsResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ListExpeditionsResponse.ProtoReflect.Descriptor instead.
 func (*ListExpeditionsResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{9}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{10}
 }
 
 func (x *ListExpeditionsResponse) GetExpeditions() []*Expedition {
@@ -924,7 +1088,7 @@ type WatchExpeditionRequest struct {
 
 func (x *WatchExpeditionRequest) Reset() {
 	*x = WatchExpeditionRequest{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[10]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[11]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -936,7 +1100,7 @@ func (x *WatchExpeditionRequest) String() string {
 func (*WatchExpeditionRequest) ProtoMessage() {}
 
 func (x *WatchExpeditionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[10]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[11]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -949,7 +1113,7 @@ func (x *WatchExpeditionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchExpeditionRequest.ProtoReflect.Descriptor instead.
 func (*WatchExpeditionRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{10}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{11}
 }
 
 func (x *WatchExpeditionRequest) GetName() string {
@@ -979,7 +1143,7 @@ type WatchExpeditionResponse struct {
 
 func (x *WatchExpeditionResponse) Reset() {
 	*x = WatchExpeditionResponse{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[11]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[12]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -991,7 +1155,7 @@ func (x *WatchExpeditionResponse) String() string {
 func (*WatchExpeditionResponse) ProtoMessage() {}
 
 func (x *WatchExpeditionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[11]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[12]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1004,7 +1168,7 @@ func (x *WatchExpeditionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use WatchExpeditionResponse.ProtoReflect.Descriptor instead.
 func (*WatchExpeditionResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{11}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{12}
 }
 
 func (x *WatchExpeditionResponse) GetRecord() *v1.Record {
@@ -1100,7 +1264,7 @@ type ExecuteRequest struct {
 
 func (x *ExecuteRequest) Reset() {
 	*x = ExecuteRequest{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[12]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[13]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -1112,7 +1276,7 @@ func (x *ExecuteRequest) String() string {
 func (*ExecuteRequest) ProtoMessage() {}
 
 func (x *ExecuteRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[12]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[13]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -1125,7 +1289,7 @@ func (x *ExecuteRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteRequest.ProtoReflect.Descriptor instead.
 func (*ExecuteRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{12}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{13}
 }
 
 func (x *ExecuteRequest) GetName() string {
@@ -2174,7 +2338,7 @@ type ExecuteResponse struct {
 
 func (x *ExecuteResponse) Reset() {
 	*x = ExecuteResponse{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[13]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[14]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -2186,7 +2350,7 @@ func (x *ExecuteResponse) String() string {
 func (*ExecuteResponse) ProtoMessage() {}
 
 func (x *ExecuteResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[13]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[14]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -2199,7 +2363,7 @@ func (x *ExecuteResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExecuteResponse.ProtoReflect.Descriptor instead.
 func (*ExecuteResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{13}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{14}
 }
 
 func (x *ExecuteResponse) GetRecord() *v1.Record {
@@ -3188,7 +3352,7 @@ type AbandonExpeditionRequest struct {
 
 func (x *AbandonExpeditionRequest) Reset() {
 	*x = AbandonExpeditionRequest{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[14]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[15]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3200,7 +3364,7 @@ func (x *AbandonExpeditionRequest) String() string {
 func (*AbandonExpeditionRequest) ProtoMessage() {}
 
 func (x *AbandonExpeditionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[14]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[15]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3213,7 +3377,7 @@ func (x *AbandonExpeditionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbandonExpeditionRequest.ProtoReflect.Descriptor instead.
 func (*AbandonExpeditionRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{14}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{15}
 }
 
 func (x *AbandonExpeditionRequest) GetName() string {
@@ -3259,7 +3423,7 @@ type AbandonExpeditionResponse struct {
 
 func (x *AbandonExpeditionResponse) Reset() {
 	*x = AbandonExpeditionResponse{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[15]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[16]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3271,7 +3435,7 @@ func (x *AbandonExpeditionResponse) String() string {
 func (*AbandonExpeditionResponse) ProtoMessage() {}
 
 func (x *AbandonExpeditionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[15]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[16]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3284,7 +3448,7 @@ func (x *AbandonExpeditionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbandonExpeditionResponse.ProtoReflect.Descriptor instead.
 func (*AbandonExpeditionResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{15}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{16}
 }
 
 func (x *AbandonExpeditionResponse) GetRecord() *v1.Record {
@@ -3321,7 +3485,7 @@ type OpenSessionRequest struct {
 
 func (x *OpenSessionRequest) Reset() {
 	*x = OpenSessionRequest{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[16]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[17]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3333,7 +3497,7 @@ func (x *OpenSessionRequest) String() string {
 func (*OpenSessionRequest) ProtoMessage() {}
 
 func (x *OpenSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[16]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[17]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3346,7 +3510,7 @@ func (x *OpenSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenSessionRequest.ProtoReflect.Descriptor instead.
 func (*OpenSessionRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{16}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{17}
 }
 
 func (x *OpenSessionRequest) GetName() string {
@@ -3378,7 +3542,7 @@ type OpenSessionResponse struct {
 
 func (x *OpenSessionResponse) Reset() {
 	*x = OpenSessionResponse{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[17]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[18]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3390,7 +3554,7 @@ func (x *OpenSessionResponse) String() string {
 func (*OpenSessionResponse) ProtoMessage() {}
 
 func (x *OpenSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[17]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[18]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3403,7 +3567,7 @@ func (x *OpenSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use OpenSessionResponse.ProtoReflect.Descriptor instead.
 func (*OpenSessionResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{17}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{18}
 }
 
 func (x *OpenSessionResponse) GetRecord() *v1.Record {
@@ -3440,7 +3604,7 @@ type CloseSessionRequest struct {
 
 func (x *CloseSessionRequest) Reset() {
 	*x = CloseSessionRequest{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[18]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[19]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3452,7 +3616,7 @@ func (x *CloseSessionRequest) String() string {
 func (*CloseSessionRequest) ProtoMessage() {}
 
 func (x *CloseSessionRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[18]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[19]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3465,7 +3629,7 @@ func (x *CloseSessionRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseSessionRequest.ProtoReflect.Descriptor instead.
 func (*CloseSessionRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{18}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{19}
 }
 
 func (x *CloseSessionRequest) GetName() string {
@@ -3497,7 +3661,7 @@ type CloseSessionResponse struct {
 
 func (x *CloseSessionResponse) Reset() {
 	*x = CloseSessionResponse{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[19]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[20]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3509,7 +3673,7 @@ func (x *CloseSessionResponse) String() string {
 func (*CloseSessionResponse) ProtoMessage() {}
 
 func (x *CloseSessionResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[19]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[20]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3522,7 +3686,7 @@ func (x *CloseSessionResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CloseSessionResponse.ProtoReflect.Descriptor instead.
 func (*CloseSessionResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{19}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{20}
 }
 
 func (x *CloseSessionResponse) GetRecord() *v1.Record {
@@ -3561,7 +3725,7 @@ type SetAbsenceRequest struct {
 
 func (x *SetAbsenceRequest) Reset() {
 	*x = SetAbsenceRequest{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[20]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[21]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3573,7 +3737,7 @@ func (x *SetAbsenceRequest) String() string {
 func (*SetAbsenceRequest) ProtoMessage() {}
 
 func (x *SetAbsenceRequest) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[20]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[21]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3586,7 +3750,7 @@ func (x *SetAbsenceRequest) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetAbsenceRequest.ProtoReflect.Descriptor instead.
 func (*SetAbsenceRequest) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{20}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{21}
 }
 
 func (x *SetAbsenceRequest) GetName() string {
@@ -3625,7 +3789,7 @@ type SetAbsenceResponse struct {
 
 func (x *SetAbsenceResponse) Reset() {
 	*x = SetAbsenceResponse{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[21]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[22]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3637,7 +3801,7 @@ func (x *SetAbsenceResponse) String() string {
 func (*SetAbsenceResponse) ProtoMessage() {}
 
 func (x *SetAbsenceResponse) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[21]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[22]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3650,7 +3814,7 @@ func (x *SetAbsenceResponse) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SetAbsenceResponse.ProtoReflect.Descriptor instead.
 func (*SetAbsenceResponse) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{21}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{22}
 }
 
 func (x *SetAbsenceResponse) GetRecord() *v1.Record {
@@ -3668,6 +3832,262 @@ func (x *SetAbsenceResponse) GetExpedition() *Expedition {
 }
 
 func (x *SetAbsenceResponse) GetEvents() []*ExpeditionEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+// Request of HandOverLeadership.
+type HandOverLeadershipRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// Resource name of the member who leads from now on.
+	Character string `protobuf:"bytes,2,opt,name=character,proto3" json:"character,omitempty"`
+	// Why; the journal of the run keeps it.
+	OverrideReason string `protobuf:"bytes,12,opt,name=override_reason,json=overrideReason,proto3" json:"override_reason,omitempty"`
+	// 1 to 128 printable ASCII characters; see the service comment.
+	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HandOverLeadershipRequest) Reset() {
+	*x = HandOverLeadershipRequest{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[23]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HandOverLeadershipRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HandOverLeadershipRequest) ProtoMessage() {}
+
+func (x *HandOverLeadershipRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[23]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HandOverLeadershipRequest.ProtoReflect.Descriptor instead.
+func (*HandOverLeadershipRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{23}
+}
+
+func (x *HandOverLeadershipRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *HandOverLeadershipRequest) GetCharacter() string {
+	if x != nil {
+		return x.Character
+	}
+	return ""
+}
+
+func (x *HandOverLeadershipRequest) GetOverrideReason() string {
+	if x != nil {
+		return x.OverrideReason
+	}
+	return ""
+}
+
+func (x *HandOverLeadershipRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// Response of HandOverLeadership.
+type HandOverLeadershipResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it was journaled.
+	Record *v1.Record `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
+	// The expedition after it.
+	Expedition *Expedition `protobuf:"bytes,2,opt,name=expedition,proto3" json:"expedition,omitempty"`
+	// What happened.
+	Events        []*ExpeditionEvent `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *HandOverLeadershipResponse) Reset() {
+	*x = HandOverLeadershipResponse{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[24]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *HandOverLeadershipResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*HandOverLeadershipResponse) ProtoMessage() {}
+
+func (x *HandOverLeadershipResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[24]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use HandOverLeadershipResponse.ProtoReflect.Descriptor instead.
+func (*HandOverLeadershipResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{24}
+}
+
+func (x *HandOverLeadershipResponse) GetRecord() *v1.Record {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+func (x *HandOverLeadershipResponse) GetExpedition() *Expedition {
+	if x != nil {
+		return x.Expedition
+	}
+	return nil
+}
+
+func (x *HandOverLeadershipResponse) GetEvents() []*ExpeditionEvent {
+	if x != nil {
+		return x.Events
+	}
+	return nil
+}
+
+// Request of ReclaimLeadership.
+type ReclaimLeadershipRequest struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Resource name.
+	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
+	// 1 to 128 printable ASCII characters; see the service comment.
+	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReclaimLeadershipRequest) Reset() {
+	*x = ReclaimLeadershipRequest{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[25]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReclaimLeadershipRequest) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReclaimLeadershipRequest) ProtoMessage() {}
+
+func (x *ReclaimLeadershipRequest) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[25]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReclaimLeadershipRequest.ProtoReflect.Descriptor instead.
+func (*ReclaimLeadershipRequest) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{25}
+}
+
+func (x *ReclaimLeadershipRequest) GetName() string {
+	if x != nil {
+		return x.Name
+	}
+	return ""
+}
+
+func (x *ReclaimLeadershipRequest) GetRequestId() string {
+	if x != nil {
+		return x.RequestId
+	}
+	return ""
+}
+
+// Response of ReclaimLeadership.
+type ReclaimLeadershipResponse struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// Where it was journaled.
+	Record *v1.Record `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
+	// The expedition after it.
+	Expedition *Expedition `protobuf:"bytes,2,opt,name=expedition,proto3" json:"expedition,omitempty"`
+	// What happened.
+	Events        []*ExpeditionEvent `protobuf:"bytes,3,rep,name=events,proto3" json:"events,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *ReclaimLeadershipResponse) Reset() {
+	*x = ReclaimLeadershipResponse{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[26]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *ReclaimLeadershipResponse) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*ReclaimLeadershipResponse) ProtoMessage() {}
+
+func (x *ReclaimLeadershipResponse) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[26]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use ReclaimLeadershipResponse.ProtoReflect.Descriptor instead.
+func (*ReclaimLeadershipResponse) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{26}
+}
+
+func (x *ReclaimLeadershipResponse) GetRecord() *v1.Record {
+	if x != nil {
+		return x.Record
+	}
+	return nil
+}
+
+func (x *ReclaimLeadershipResponse) GetExpedition() *Expedition {
+	if x != nil {
+		return x.Expedition
+	}
+	return nil
+}
+
+func (x *ReclaimLeadershipResponse) GetEvents() []*ExpeditionEvent {
 	if x != nil {
 		return x.Events
 	}
@@ -3695,6 +4115,7 @@ type ExpeditionEvent struct {
 	//	*ExpeditionEvent_AbsenceSet
 	//	*ExpeditionEvent_TurnChanged
 	//	*ExpeditionEvent_StoodIn
+	//	*ExpeditionEvent_LeadershipChanged
 	Event         isExpeditionEvent_Event `protobuf_oneof:"event"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -3702,7 +4123,7 @@ type ExpeditionEvent struct {
 
 func (x *ExpeditionEvent) Reset() {
 	*x = ExpeditionEvent{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[22]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[27]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3714,7 +4135,7 @@ func (x *ExpeditionEvent) String() string {
 func (*ExpeditionEvent) ProtoMessage() {}
 
 func (x *ExpeditionEvent) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[22]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[27]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -3727,7 +4148,7 @@ func (x *ExpeditionEvent) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpeditionEvent.ProtoReflect.Descriptor instead.
 func (*ExpeditionEvent) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{22}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{27}
 }
 
 func (x *ExpeditionEvent) GetEvent() isExpeditionEvent_Event {
@@ -3863,6 +4284,15 @@ func (x *ExpeditionEvent) GetStoodIn() *StoodIn {
 	return nil
 }
 
+func (x *ExpeditionEvent) GetLeadershipChanged() *LeadershipChanged {
+	if x != nil {
+		if x, ok := x.Event.(*ExpeditionEvent_LeadershipChanged); ok {
+			return x.LeadershipChanged
+		}
+	}
+	return nil
+}
+
 type isExpeditionEvent_Event interface {
 	isExpeditionEvent_Event()
 }
@@ -3937,6 +4367,11 @@ type ExpeditionEvent_StoodIn struct {
 	StoodIn *StoodIn `protobuf:"bytes,14,opt,name=stood_in,json=stoodIn,proto3,oneof"`
 }
 
+type ExpeditionEvent_LeadershipChanged struct {
+	// Who leads the open run, or when that passes on.
+	LeadershipChanged *LeadershipChanged `protobuf:"bytes,15,opt,name=leadership_changed,json=leadershipChanged,proto3,oneof"`
+}
+
 func (*ExpeditionEvent_Created) isExpeditionEvent_Event() {}
 
 func (*ExpeditionEvent_StartIntended) isExpeditionEvent_Event() {}
@@ -3965,6 +4400,8 @@ func (*ExpeditionEvent_TurnChanged) isExpeditionEvent_Event() {}
 
 func (*ExpeditionEvent_StoodIn) isExpeditionEvent_Event() {}
 
+func (*ExpeditionEvent_LeadershipChanged) isExpeditionEvent_Event() {}
+
 // ExpeditionCreated begins an expedition.
 type ExpeditionCreated struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
@@ -3982,7 +4419,7 @@ type ExpeditionCreated struct {
 
 func (x *ExpeditionCreated) Reset() {
 	*x = ExpeditionCreated{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[23]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[28]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -3994,7 +4431,7 @@ func (x *ExpeditionCreated) String() string {
 func (*ExpeditionCreated) ProtoMessage() {}
 
 func (x *ExpeditionCreated) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[23]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[28]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4007,7 +4444,7 @@ func (x *ExpeditionCreated) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpeditionCreated.ProtoReflect.Descriptor instead.
 func (*ExpeditionCreated) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{23}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{28}
 }
 
 func (x *ExpeditionCreated) GetTitle() string {
@@ -4057,7 +4494,7 @@ type StartIntended struct {
 
 func (x *StartIntended) Reset() {
 	*x = StartIntended{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[24]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[29]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4069,7 +4506,7 @@ func (x *StartIntended) String() string {
 func (*StartIntended) ProtoMessage() {}
 
 func (x *StartIntended) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[24]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[29]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4082,7 +4519,7 @@ func (x *StartIntended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartIntended.ProtoReflect.Descriptor instead.
 func (*StartIntended) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{24}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{29}
 }
 
 func (x *StartIntended) GetRequestId() string {
@@ -4137,7 +4574,7 @@ type StartCommand struct {
 
 func (x *StartCommand) Reset() {
 	*x = StartCommand{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[25]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[30]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4149,7 +4586,7 @@ func (x *StartCommand) String() string {
 func (*StartCommand) ProtoMessage() {}
 
 func (x *StartCommand) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[25]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[30]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4162,7 +4599,7 @@ func (x *StartCommand) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartCommand.ProtoReflect.Descriptor instead.
 func (*StartCommand) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{25}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{30}
 }
 
 func (x *StartCommand) GetCommand() isStartCommand_Command {
@@ -4239,7 +4676,7 @@ type StartRefused struct {
 
 func (x *StartRefused) Reset() {
 	*x = StartRefused{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[26]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[31]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4251,7 +4688,7 @@ func (x *StartRefused) String() string {
 func (*StartRefused) ProtoMessage() {}
 
 func (x *StartRefused) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[26]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[31]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4264,7 +4701,7 @@ func (x *StartRefused) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StartRefused.ProtoReflect.Descriptor instead.
 func (*StartRefused) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{26}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{31}
 }
 
 func (x *StartRefused) GetRequestId() string {
@@ -4307,7 +4744,7 @@ type RecordLogged struct {
 
 func (x *RecordLogged) Reset() {
 	*x = RecordLogged{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[27]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[32]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4319,7 +4756,7 @@ func (x *RecordLogged) String() string {
 func (*RecordLogged) ProtoMessage() {}
 
 func (x *RecordLogged) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[27]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[32]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4332,7 +4769,7 @@ func (x *RecordLogged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use RecordLogged.ProtoReflect.Descriptor instead.
 func (*RecordLogged) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{27}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{32}
 }
 
 func (x *RecordLogged) GetAggregate() string {
@@ -4385,7 +4822,7 @@ type CommandExecuted struct {
 
 func (x *CommandExecuted) Reset() {
 	*x = CommandExecuted{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[28]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[33]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4397,7 +4834,7 @@ func (x *CommandExecuted) String() string {
 func (*CommandExecuted) ProtoMessage() {}
 
 func (x *CommandExecuted) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[28]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[33]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4410,7 +4847,7 @@ func (x *CommandExecuted) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use CommandExecuted.ProtoReflect.Descriptor instead.
 func (*CommandExecuted) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{28}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{33}
 }
 
 func (x *CommandExecuted) GetCommand() string {
@@ -4451,7 +4888,7 @@ type PhaseChanged struct {
 
 func (x *PhaseChanged) Reset() {
 	*x = PhaseChanged{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[29]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[34]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4463,7 +4900,7 @@ func (x *PhaseChanged) String() string {
 func (*PhaseChanged) ProtoMessage() {}
 
 func (x *PhaseChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[29]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[34]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4476,7 +4913,7 @@ func (x *PhaseChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use PhaseChanged.ProtoReflect.Descriptor instead.
 func (*PhaseChanged) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{29}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{34}
 }
 
 func (x *PhaseChanged) GetPhase() Expedition_Phase {
@@ -4518,7 +4955,7 @@ type ExpeditionConcluded struct {
 
 func (x *ExpeditionConcluded) Reset() {
 	*x = ExpeditionConcluded{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[30]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[35]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4530,7 +4967,7 @@ func (x *ExpeditionConcluded) String() string {
 func (*ExpeditionConcluded) ProtoMessage() {}
 
 func (x *ExpeditionConcluded) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[30]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[35]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4543,7 +4980,7 @@ func (x *ExpeditionConcluded) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ExpeditionConcluded.ProtoReflect.Descriptor instead.
 func (*ExpeditionConcluded) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{30}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{35}
 }
 
 func (x *ExpeditionConcluded) GetAbandoned() bool {
@@ -4566,7 +5003,7 @@ type SessionOpened struct {
 
 func (x *SessionOpened) Reset() {
 	*x = SessionOpened{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[31]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[36]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4578,7 +5015,7 @@ func (x *SessionOpened) String() string {
 func (*SessionOpened) ProtoMessage() {}
 
 func (x *SessionOpened) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[31]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[36]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4591,7 +5028,7 @@ func (x *SessionOpened) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionOpened.ProtoReflect.Descriptor instead.
 func (*SessionOpened) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{31}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{36}
 }
 
 func (x *SessionOpened) GetNumber() int32 {
@@ -4619,7 +5056,7 @@ type SessionClosed struct {
 
 func (x *SessionClosed) Reset() {
 	*x = SessionClosed{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[32]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[37]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4631,7 +5068,7 @@ func (x *SessionClosed) String() string {
 func (*SessionClosed) ProtoMessage() {}
 
 func (x *SessionClosed) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[32]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[37]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4644,7 +5081,7 @@ func (x *SessionClosed) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use SessionClosed.ProtoReflect.Descriptor instead.
 func (*SessionClosed) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{32}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{37}
 }
 
 func (x *SessionClosed) GetNumber() int32 {
@@ -4669,7 +5106,7 @@ type ClockIntended struct {
 
 func (x *ClockIntended) Reset() {
 	*x = ClockIntended{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[33]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[38]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4681,7 +5118,7 @@ func (x *ClockIntended) String() string {
 func (*ClockIntended) ProtoMessage() {}
 
 func (x *ClockIntended) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[33]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[38]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4694,7 +5131,7 @@ func (x *ClockIntended) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockIntended.ProtoReflect.Descriptor instead.
 func (*ClockIntended) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{33}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{38}
 }
 
 func (x *ClockIntended) GetSession() int32 {
@@ -4733,7 +5170,7 @@ type ClockAdvanced struct {
 
 func (x *ClockAdvanced) Reset() {
 	*x = ClockAdvanced{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[34]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[39]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4745,7 +5182,7 @@ func (x *ClockAdvanced) String() string {
 func (*ClockAdvanced) ProtoMessage() {}
 
 func (x *ClockAdvanced) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[34]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[39]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4758,7 +5195,7 @@ func (x *ClockAdvanced) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use ClockAdvanced.ProtoReflect.Descriptor instead.
 func (*ClockAdvanced) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{34}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{39}
 }
 
 func (x *ClockAdvanced) GetSession() int32 {
@@ -4793,7 +5230,7 @@ type AbsenceSet struct {
 
 func (x *AbsenceSet) Reset() {
 	*x = AbsenceSet{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[35]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[40]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4805,7 +5242,7 @@ func (x *AbsenceSet) String() string {
 func (*AbsenceSet) ProtoMessage() {}
 
 func (x *AbsenceSet) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[35]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[40]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4818,7 +5255,7 @@ func (x *AbsenceSet) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use AbsenceSet.ProtoReflect.Descriptor instead.
 func (*AbsenceSet) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{35}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{40}
 }
 
 func (x *AbsenceSet) GetAbsence() *Absence {
@@ -4839,7 +5276,7 @@ type TurnChanged struct {
 
 func (x *TurnChanged) Reset() {
 	*x = TurnChanged{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[36]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[41]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4851,7 +5288,7 @@ func (x *TurnChanged) String() string {
 func (*TurnChanged) ProtoMessage() {}
 
 func (x *TurnChanged) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[36]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[41]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4864,7 +5301,7 @@ func (x *TurnChanged) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use TurnChanged.ProtoReflect.Descriptor instead.
 func (*TurnChanged) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{36}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{41}
 }
 
 func (x *TurnChanged) GetTurn() *Turn {
@@ -4889,7 +5326,7 @@ type StoodIn struct {
 
 func (x *StoodIn) Reset() {
 	*x = StoodIn{}
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[37]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[42]
 	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 	ms.StoreMessageInfo(mi)
 }
@@ -4901,7 +5338,7 @@ func (x *StoodIn) String() string {
 func (*StoodIn) ProtoMessage() {}
 
 func (x *StoodIn) ProtoReflect() protoreflect.Message {
-	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[37]
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[42]
 	if x != nil {
 		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
 		if ms.LoadMessageInfo() == nil {
@@ -4914,7 +5351,7 @@ func (x *StoodIn) ProtoReflect() protoreflect.Message {
 
 // Deprecated: Use StoodIn.ProtoReflect.Descriptor instead.
 func (*StoodIn) Descriptor() ([]byte, []int) {
-	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{37}
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{42}
 }
 
 func (x *StoodIn) GetCharacter() string {
@@ -4938,11 +5375,66 @@ func (x *StoodIn) GetRefused() string {
 	return ""
 }
 
+// LeadershipChanged tells who leads the open run, and when that passes on.
+type LeadershipChanged struct {
+	state protoimpl.MessageState `protogen:"open.v1"`
+	// The leadership from now on; absent when no run is open.
+	Leadership *Leadership `protobuf:"bytes,1,opt,name=leadership,proto3,oneof" json:"leadership,omitempty"`
+	// Why.
+	Cause         LeadershipChanged_Cause `protobuf:"varint,2,opt,name=cause,proto3,enum=wayfarer.expedition.v1.LeadershipChanged_Cause" json:"cause,omitempty"`
+	unknownFields protoimpl.UnknownFields
+	sizeCache     protoimpl.SizeCache
+}
+
+func (x *LeadershipChanged) Reset() {
+	*x = LeadershipChanged{}
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[43]
+	ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+	ms.StoreMessageInfo(mi)
+}
+
+func (x *LeadershipChanged) String() string {
+	return protoimpl.X.MessageStringOf(x)
+}
+
+func (*LeadershipChanged) ProtoMessage() {}
+
+func (x *LeadershipChanged) ProtoReflect() protoreflect.Message {
+	mi := &file_wayfarer_expedition_v1_expedition_proto_msgTypes[43]
+	if x != nil {
+		ms := protoimpl.X.MessageStateOf(protoimpl.Pointer(x))
+		if ms.LoadMessageInfo() == nil {
+			ms.StoreMessageInfo(mi)
+		}
+		return ms
+	}
+	return mi.MessageOf(x)
+}
+
+// Deprecated: Use LeadershipChanged.ProtoReflect.Descriptor instead.
+func (*LeadershipChanged) Descriptor() ([]byte, []int) {
+	return file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP(), []int{43}
+}
+
+func (x *LeadershipChanged) GetLeadership() *Leadership {
+	if x != nil {
+		return x.Leadership
+	}
+	return nil
+}
+
+func (x *LeadershipChanged) GetCause() LeadershipChanged_Cause {
+	if x != nil {
+		return x.Cause
+	}
+	return LeadershipChanged_CAUSE_UNSPECIFIED
+}
+
 var File_wayfarer_expedition_v1_expedition_proto protoreflect.FileDescriptor
 
 const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\n" +
-	"'wayfarer/expedition/v1/expedition.proto\x12\x16wayfarer.expedition.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fwayfarer/dungeon/v1/delve.proto\x1a\x1dwayfarer/dungeon/v1/run.proto\x1a wayfarer/travel/v1/journey.proto\x1a&wayfarer/travel/v1/journey_event.proto\x1a\x1ewayfarer/type/v1/options.proto\x1a\x1dwayfarer/type/v1/record.proto\"\xbc\a\n" +
+	"'wayfarer/expedition/v1/expedition.proto\x12\x16wayfarer.expedition.v1\x1a\x1bbuf/validate/validate.proto\x1a\x1cgoogle/api/annotations.proto\x1a\x1fgoogle/api/field_behavior.proto\x1a\x19google/api/resource.proto\x1a\x1egoogle/protobuf/duration.proto\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1fwayfarer/dungeon/v1/delve.proto\x1a\x1dwayfarer/dungeon/v1/run.proto\x1a wayfarer/travel/v1/journey.proto\x1a&wayfarer/travel/v1/journey_event.proto\x1a\x1ewayfarer/type/v1/options.proto\x1a\x1dwayfarer/type/v1/record.proto\"\x99\b\n" +
 	"\n" +
 	"Expedition\x12\x17\n" +
 	"\x04name\x18\x01 \x01(\tB\x03\xe0A\bR\x04name\x12\x14\n" +
@@ -4965,7 +5457,10 @@ const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\x06delves\x18\x0f \x03(\tB\x03\xe0A\x03R\x06delves\x12C\n" +
 	"\asession\x18\x10 \x01(\v2\x1f.wayfarer.expedition.v1.SessionB\x03\xe0A\x03H\x00R\asession\x88\x01\x01\x129\n" +
 	"\aabsence\x18\x11 \x01(\v2\x1f.wayfarer.expedition.v1.AbsenceR\aabsence\x12:\n" +
-	"\x04turn\x18\x12 \x01(\v2\x1c.wayfarer.expedition.v1.TurnB\x03\xe0A\x03H\x01R\x04turn\x88\x01\x01\"\x88\x01\n" +
+	"\x04turn\x18\x12 \x01(\v2\x1c.wayfarer.expedition.v1.TurnB\x03\xe0A\x03H\x01R\x04turn\x88\x01\x01\x12L\n" +
+	"\n" +
+	"leadership\x18\x13 \x01(\v2\".wayfarer.expedition.v1.LeadershipB\x03\xe0A\x03H\x02R\n" +
+	"leadership\x88\x01\x01\"\x88\x01\n" +
 	"\x05Phase\x12\x15\n" +
 	"\x11PHASE_UNSPECIFIED\x10\x00\x12\x14\n" +
 	"\x10PHASE_ASSEMBLING\x10\x01\x12\x13\n" +
@@ -4976,7 +5471,8 @@ const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\x13wayfarer/Expedition\x12-campaigns/{campaign}/expeditions/{expedition}B\n" +
 	"\n" +
 	"\b_sessionB\a\n" +
-	"\x05_turn\"t\n" +
+	"\x05_turnB\r\n" +
+	"\v_leadership\"t\n" +
 	"\aSession\x12\x16\n" +
 	"\x06number\x18\x01 \x01(\x05R\x06number\x127\n" +
 	"\topen_time\x18\x02 \x01(\v2\x1a.google.protobuf.TimestampR\bopenTime\x12\x18\n" +
@@ -4998,6 +5494,14 @@ const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"characters\x18\x03 \x03(\tR\n" +
 	"characters\x12;\n" +
 	"\bdeadline\x18\x04 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\bdeadline\x88\x01\x01B\v\n" +
+	"\t_deadline\"\xc3\x01\n" +
+	"\n" +
+	"Leadership\x12\x1c\n" +
+	"\tcharacter\x18\x01 \x01(\tR\tcharacter\x12\x14\n" +
+	"\x05owner\x18\x02 \x01(\tR\x05owner\x12;\n" +
+	"\bdeadline\x18\x03 \x01(\v2\x1a.google.protobuf.TimestampH\x00R\bdeadline\x88\x01\x01\x12#\n" +
+	"\rabsent_leader\x18\x04 \x01(\tR\fabsentLeader\x12\x12\n" +
+	"\x04away\x18\x05 \x03(\tR\x04awayB\v\n" +
 	"\t_deadline\"\x89\x03\n" +
 	"\x17CreateExpeditionRequest\x12=\n" +
 	"\x06parent\x18\x01 \x01(\tB%\xe0A\x02\xbaH\x1fr\x1d2\x1b^campaigns/[a-z0-9-]{1,63}$R\x06parent\x12@\n" +
@@ -5234,7 +5738,29 @@ const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\n" +
 	"expedition\x18\x02 \x01(\v2\".wayfarer.expedition.v1.ExpeditionR\n" +
 	"expedition\x12?\n" +
-	"\x06events\x18\x03 \x03(\v2'.wayfarer.expedition.v1.ExpeditionEventR\x06events\"\xae\b\n" +
+	"\x06events\x18\x03 \x03(\v2'.wayfarer.expedition.v1.ExpeditionEventR\x06events\"\xc3\x02\n" +
+	"\x19HandOverLeadershipRequest\x12U\n" +
+	"\x04name\x18\x01 \x01(\tBA\xe0A\x02\xbaH;r927^campaigns/[a-z0-9-]{1,63}/expeditions/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
+	"\tcharacter\x18\x02 \x01(\tB@\xe0A\x02\xbaH:r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x126\n" +
+	"\x0foverride_reason\x18\f \x01(\tB\r\xe0A\x02\xbaH\ar\x05\x10\x01\x18\xf4\x03R\x0eoverrideReason\x127\n" +
+	"\n" +
+	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xd3\x01\n" +
+	"\x1aHandOverLeadershipResponse\x120\n" +
+	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x12B\n" +
+	"\n" +
+	"expedition\x18\x02 \x01(\v2\".wayfarer.expedition.v1.ExpeditionR\n" +
+	"expedition\x12?\n" +
+	"\x06events\x18\x03 \x03(\v2'.wayfarer.expedition.v1.ExpeditionEventR\x06events\"\xaa\x01\n" +
+	"\x18ReclaimLeadershipRequest\x12U\n" +
+	"\x04name\x18\x01 \x01(\tBA\xe0A\x02\xbaH;r927^campaigns/[a-z0-9-]{1,63}/expeditions/[a-z0-9-]{1,63}$R\x04name\x127\n" +
+	"\n" +
+	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xd2\x01\n" +
+	"\x19ReclaimLeadershipResponse\x120\n" +
+	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x12B\n" +
+	"\n" +
+	"expedition\x18\x02 \x01(\v2\".wayfarer.expedition.v1.ExpeditionR\n" +
+	"expedition\x12?\n" +
+	"\x06events\x18\x03 \x03(\v2'.wayfarer.expedition.v1.ExpeditionEventR\x06events\"\x8a\t\n" +
 	"\x0fExpeditionEvent\x12E\n" +
 	"\acreated\x18\x01 \x01(\v2).wayfarer.expedition.v1.ExpeditionCreatedH\x00R\acreated\x12N\n" +
 	"\x0estart_intended\x18\x02 \x01(\v2%.wayfarer.expedition.v1.StartIntendedH\x00R\rstartIntended\x12K\n" +
@@ -5251,7 +5777,8 @@ const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\vabsence_set\x18\f \x01(\v2\".wayfarer.expedition.v1.AbsenceSetH\x00R\n" +
 	"absenceSet\x12H\n" +
 	"\fturn_changed\x18\r \x01(\v2#.wayfarer.expedition.v1.TurnChangedH\x00R\vturnChanged\x12<\n" +
-	"\bstood_in\x18\x0e \x01(\v2\x1f.wayfarer.expedition.v1.StoodInH\x00R\astoodInB\a\n" +
+	"\bstood_in\x18\x0e \x01(\v2\x1f.wayfarer.expedition.v1.StoodInH\x00R\astoodIn\x12Z\n" +
+	"\x12leadership_changed\x18\x0f \x01(\v2).wayfarer.expedition.v1.LeadershipChangedH\x00R\x11leadershipChangedB\a\n" +
 	"\x05event\"\x98\x01\n" +
 	"\x11ExpeditionCreated\x12\x14\n" +
 	"\x05title\x18\x01 \x01(\tR\x05title\x12\x18\n" +
@@ -5316,7 +5843,23 @@ const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\aStoodIn\x12\x1c\n" +
 	"\tcharacter\x18\x01 \x01(\tR\tcharacter\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\tR\x04step\x12\x18\n" +
-	"\arefused\x18\x03 \x01(\tR\arefused2\xef\v\n" +
+	"\arefused\x18\x03 \x01(\tR\arefused\"\xc2\x02\n" +
+	"\x11LeadershipChanged\x12G\n" +
+	"\n" +
+	"leadership\x18\x01 \x01(\v2\".wayfarer.expedition.v1.LeadershipH\x00R\n" +
+	"leadership\x88\x01\x01\x12E\n" +
+	"\x05cause\x18\x02 \x01(\x0e2/.wayfarer.expedition.v1.LeadershipChanged.CauseR\x05cause\"\x8d\x01\n" +
+	"\x05Cause\x12\x15\n" +
+	"\x11CAUSE_UNSPECIFIED\x10\x00\x12\r\n" +
+	"\tCAUSE_RUN\x10\x01\x12\x0e\n" +
+	"\n" +
+	"CAUSE_SEEN\x10\x02\x12\x12\n" +
+	"\x0eCAUSE_PROMOTED\x10\x03\x12\x0e\n" +
+	"\n" +
+	"CAUSE_AWAY\x10\x04\x12\x15\n" +
+	"\x11CAUSE_HANDED_OVER\x10\x05\x12\x13\n" +
+	"\x0fCAUSE_RECLAIMED\x10\x06B\r\n" +
+	"\v_leadership2\xef\x0e\n" +
 	"\x11ExpeditionService\x12\xa6\x01\n" +
 	"\x10CreateExpedition\x12/.wayfarer.expedition.v1.CreateExpeditionRequest\x1a0.wayfarer.expedition.v1.CreateExpeditionResponse\"/\x82\xd3\xe4\x93\x02):\x01*\"$/v1/{parent=campaigns/*}/expeditions\x12\xa6\x01\n" +
 	"\rGetExpedition\x12,.wayfarer.expedition.v1.GetExpeditionRequest\x1a-.wayfarer.expedition.v1.GetExpeditionResponse\"8\x82\xd3\xe4\x93\x022b\n" +
@@ -5327,7 +5870,9 @@ const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\vOpenSession\x12*.wayfarer.expedition.v1.OpenSessionRequest\x1a+.wayfarer.expedition.v1.OpenSessionResponse\";\x82\xd3\xe4\x93\x025:\x01*\"0/v1/{name=campaigns/*/expeditions/*}:openSession\x12\xa7\x01\n" +
 	"\fCloseSession\x12+.wayfarer.expedition.v1.CloseSessionRequest\x1a,.wayfarer.expedition.v1.CloseSessionResponse\"<\x82\xd3\xe4\x93\x026:\x01*\"1/v1/{name=campaigns/*/expeditions/*}:closeSession\x12\x9f\x01\n" +
 	"\n" +
-	"SetAbsence\x12).wayfarer.expedition.v1.SetAbsenceRequest\x1a*.wayfarer.expedition.v1.SetAbsenceResponse\":\x82\xd3\xe4\x93\x024:\x01*\"//v1/{name=campaigns/*/expeditions/*}:setAbsence\x12\xb1\x01\n" +
+	"SetAbsence\x12).wayfarer.expedition.v1.SetAbsenceRequest\x1a*.wayfarer.expedition.v1.SetAbsenceResponse\":\x82\xd3\xe4\x93\x024:\x01*\"//v1/{name=campaigns/*/expeditions/*}:setAbsence\x12\xbf\x01\n" +
+	"\x12HandOverLeadership\x121.wayfarer.expedition.v1.HandOverLeadershipRequest\x1a2.wayfarer.expedition.v1.HandOverLeadershipResponse\"B\x82\xd3\xe4\x93\x02<:\x01*\"7/v1/{name=campaigns/*/expeditions/*}:handOverLeadership\x12\xbb\x01\n" +
+	"\x11ReclaimLeadership\x120.wayfarer.expedition.v1.ReclaimLeadershipRequest\x1a1.wayfarer.expedition.v1.ReclaimLeadershipResponse\"A\x82\xd3\xe4\x93\x02;:\x01*\"6/v1/{name=campaigns/*/expeditions/*}:reclaimLeadership\x12\xb1\x01\n" +
 	"\x11AbandonExpedition\x120.wayfarer.expedition.v1.AbandonExpeditionRequest\x1a1.wayfarer.expedition.v1.AbandonExpeditionResponse\"7\x82\xd3\xe4\x93\x021:\x01*\",/v1/{name=campaigns/*/expeditions/*}:abandonBLZJgithub.com/wayfarer-rpg/wayfarer/proto/wayfarer/expedition/v1;expeditionv1b\x06proto3"
 
 var (
@@ -5342,376 +5887,398 @@ func file_wayfarer_expedition_v1_expedition_proto_rawDescGZIP() []byte {
 	return file_wayfarer_expedition_v1_expedition_proto_rawDescData
 }
 
-var file_wayfarer_expedition_v1_expedition_proto_enumTypes = make([]protoimpl.EnumInfo, 2)
-var file_wayfarer_expedition_v1_expedition_proto_msgTypes = make([]protoimpl.MessageInfo, 38)
+var file_wayfarer_expedition_v1_expedition_proto_enumTypes = make([]protoimpl.EnumInfo, 3)
+var file_wayfarer_expedition_v1_expedition_proto_msgTypes = make([]protoimpl.MessageInfo, 44)
 var file_wayfarer_expedition_v1_expedition_proto_goTypes = []any{
 	(Expedition_Phase)(0),                // 0: wayfarer.expedition.v1.Expedition.Phase
 	(Absence_Policy)(0),                  // 1: wayfarer.expedition.v1.Absence.Policy
-	(*Expedition)(nil),                   // 2: wayfarer.expedition.v1.Expedition
-	(*Session)(nil),                      // 3: wayfarer.expedition.v1.Session
-	(*Absence)(nil),                      // 4: wayfarer.expedition.v1.Absence
-	(*Turn)(nil),                         // 5: wayfarer.expedition.v1.Turn
-	(*CreateExpeditionRequest)(nil),      // 6: wayfarer.expedition.v1.CreateExpeditionRequest
-	(*CreateExpeditionResponse)(nil),     // 7: wayfarer.expedition.v1.CreateExpeditionResponse
-	(*GetExpeditionRequest)(nil),         // 8: wayfarer.expedition.v1.GetExpeditionRequest
-	(*GetExpeditionResponse)(nil),        // 9: wayfarer.expedition.v1.GetExpeditionResponse
-	(*ListExpeditionsRequest)(nil),       // 10: wayfarer.expedition.v1.ListExpeditionsRequest
-	(*ListExpeditionsResponse)(nil),      // 11: wayfarer.expedition.v1.ListExpeditionsResponse
-	(*WatchExpeditionRequest)(nil),       // 12: wayfarer.expedition.v1.WatchExpeditionRequest
-	(*WatchExpeditionResponse)(nil),      // 13: wayfarer.expedition.v1.WatchExpeditionResponse
-	(*ExecuteRequest)(nil),               // 14: wayfarer.expedition.v1.ExecuteRequest
-	(*ExecuteResponse)(nil),              // 15: wayfarer.expedition.v1.ExecuteResponse
-	(*AbandonExpeditionRequest)(nil),     // 16: wayfarer.expedition.v1.AbandonExpeditionRequest
-	(*AbandonExpeditionResponse)(nil),    // 17: wayfarer.expedition.v1.AbandonExpeditionResponse
-	(*OpenSessionRequest)(nil),           // 18: wayfarer.expedition.v1.OpenSessionRequest
-	(*OpenSessionResponse)(nil),          // 19: wayfarer.expedition.v1.OpenSessionResponse
-	(*CloseSessionRequest)(nil),          // 20: wayfarer.expedition.v1.CloseSessionRequest
-	(*CloseSessionResponse)(nil),         // 21: wayfarer.expedition.v1.CloseSessionResponse
-	(*SetAbsenceRequest)(nil),            // 22: wayfarer.expedition.v1.SetAbsenceRequest
-	(*SetAbsenceResponse)(nil),           // 23: wayfarer.expedition.v1.SetAbsenceResponse
-	(*ExpeditionEvent)(nil),              // 24: wayfarer.expedition.v1.ExpeditionEvent
-	(*ExpeditionCreated)(nil),            // 25: wayfarer.expedition.v1.ExpeditionCreated
-	(*StartIntended)(nil),                // 26: wayfarer.expedition.v1.StartIntended
-	(*StartCommand)(nil),                 // 27: wayfarer.expedition.v1.StartCommand
-	(*StartRefused)(nil),                 // 28: wayfarer.expedition.v1.StartRefused
-	(*RecordLogged)(nil),                 // 29: wayfarer.expedition.v1.RecordLogged
-	(*CommandExecuted)(nil),              // 30: wayfarer.expedition.v1.CommandExecuted
-	(*PhaseChanged)(nil),                 // 31: wayfarer.expedition.v1.PhaseChanged
-	(*ExpeditionConcluded)(nil),          // 32: wayfarer.expedition.v1.ExpeditionConcluded
-	(*SessionOpened)(nil),                // 33: wayfarer.expedition.v1.SessionOpened
-	(*SessionClosed)(nil),                // 34: wayfarer.expedition.v1.SessionClosed
-	(*ClockIntended)(nil),                // 35: wayfarer.expedition.v1.ClockIntended
-	(*ClockAdvanced)(nil),                // 36: wayfarer.expedition.v1.ClockAdvanced
-	(*AbsenceSet)(nil),                   // 37: wayfarer.expedition.v1.AbsenceSet
-	(*TurnChanged)(nil),                  // 38: wayfarer.expedition.v1.TurnChanged
-	(*StoodIn)(nil),                      // 39: wayfarer.expedition.v1.StoodIn
-	(*timestamppb.Timestamp)(nil),        // 40: google.protobuf.Timestamp
-	(*durationpb.Duration)(nil),          // 41: google.protobuf.Duration
-	(*v1.Record)(nil),                    // 42: wayfarer.type.v1.Record
-	(*v11.StartJourneyRequest)(nil),      // 43: wayfarer.travel.v1.StartJourneyRequest
-	(*v11.MoveRequest)(nil),              // 44: wayfarer.travel.v1.MoveRequest
-	(*v11.SearchRequest)(nil),            // 45: wayfarer.travel.v1.SearchRequest
-	(*v11.ForageRequest)(nil),            // 46: wayfarer.travel.v1.ForageRequest
-	(*v11.PrepareRemainsRequest)(nil),    // 47: wayfarer.travel.v1.PrepareRemainsRequest
-	(*v11.EnterLocationRequest)(nil),     // 48: wayfarer.travel.v1.EnterLocationRequest
-	(*v11.LeaveLocationRequest)(nil),     // 49: wayfarer.travel.v1.LeaveLocationRequest
-	(*v11.BuyFoodRequest)(nil),           // 50: wayfarer.travel.v1.BuyFoodRequest
-	(*v11.BuyGearRequest)(nil),           // 51: wayfarer.travel.v1.BuyGearRequest
-	(*v11.AddMemberRequest)(nil),         // 52: wayfarer.travel.v1.AddMemberRequest
-	(*v11.RemoveMemberRequest)(nil),      // 53: wayfarer.travel.v1.RemoveMemberRequest
-	(*v11.SellRemainsRequest)(nil),       // 54: wayfarer.travel.v1.SellRemainsRequest
-	(*v11.FreeFoodSlotsRequest)(nil),     // 55: wayfarer.travel.v1.FreeFoodSlotsRequest
-	(*v11.DistributeRequest)(nil),        // 56: wayfarer.travel.v1.DistributeRequest
-	(*v11.LootRequest)(nil),              // 57: wayfarer.travel.v1.LootRequest
-	(*v11.HarmRequest)(nil),              // 58: wayfarer.travel.v1.HarmRequest
-	(*v11.RestRequest)(nil),              // 59: wayfarer.travel.v1.RestRequest
-	(*v11.LongRestRequest)(nil),          // 60: wayfarer.travel.v1.LongRestRequest
-	(*v11.LightRequest)(nil),             // 61: wayfarer.travel.v1.LightRequest
-	(*v11.TakeTurnRequest)(nil),          // 62: wayfarer.travel.v1.TakeTurnRequest
-	(*v11.RetreatRequest)(nil),           // 63: wayfarer.travel.v1.RetreatRequest
-	(*v11.EndJourneyRequest)(nil),        // 64: wayfarer.travel.v1.EndJourneyRequest
-	(*v11.JoinJourneyRequest)(nil),       // 65: wayfarer.travel.v1.JoinJourneyRequest
-	(*v11.AdjustRequest)(nil),            // 66: wayfarer.travel.v1.AdjustRequest
-	(*v12.StartRunRequest)(nil),          // 67: wayfarer.dungeon.v1.StartRunRequest
-	(*v12.DrawRequest)(nil),              // 68: wayfarer.dungeon.v1.DrawRequest
-	(*v12.ActRequest)(nil),               // 69: wayfarer.dungeon.v1.ActRequest
-	(*v12.CompleteRequest)(nil),          // 70: wayfarer.dungeon.v1.CompleteRequest
-	(*v12.LeaveRequest)(nil),             // 71: wayfarer.dungeon.v1.LeaveRequest
-	(*v12.PromoteRequest)(nil),           // 72: wayfarer.dungeon.v1.PromoteRequest
-	(*v12.AbandonRunRequest)(nil),        // 73: wayfarer.dungeon.v1.AbandonRunRequest
-	(*v12.AdjustRunRequest)(nil),         // 74: wayfarer.dungeon.v1.AdjustRunRequest
-	(*v12.CreateDelveRequest)(nil),       // 75: wayfarer.dungeon.v1.CreateDelveRequest
-	(*v12.RecordMembersRequest)(nil),     // 76: wayfarer.dungeon.v1.RecordMembersRequest
-	(*v12.RecordProvisionsRequest)(nil),  // 77: wayfarer.dungeon.v1.RecordProvisionsRequest
-	(*v12.RecordLightsRequest)(nil),      // 78: wayfarer.dungeon.v1.RecordLightsRequest
-	(*v12.BeginDelveRequest)(nil),        // 79: wayfarer.dungeon.v1.BeginDelveRequest
-	(*v12.MoveRequest)(nil),              // 80: wayfarer.dungeon.v1.MoveRequest
-	(*v12.InteractRequest)(nil),          // 81: wayfarer.dungeon.v1.InteractRequest
-	(*v12.HunkerDownRequest)(nil),        // 82: wayfarer.dungeon.v1.HunkerDownRequest
-	(*v12.LeaveHunkerRequest)(nil),       // 83: wayfarer.dungeon.v1.LeaveHunkerRequest
-	(*v12.WaitRequest)(nil),              // 84: wayfarer.dungeon.v1.WaitRequest
-	(*v12.AddRealTimeRequest)(nil),       // 85: wayfarer.dungeon.v1.AddRealTimeRequest
-	(*v12.TakeRiskRequest)(nil),          // 86: wayfarer.dungeon.v1.TakeRiskRequest
-	(*v12.ShortRestRequest)(nil),         // 87: wayfarer.dungeon.v1.ShortRestRequest
-	(*v12.LongRestRequest)(nil),          // 88: wayfarer.dungeon.v1.LongRestRequest
-	(*v12.StartCombatRequest)(nil),       // 89: wayfarer.dungeon.v1.StartCombatRequest
-	(*v12.FightRoundsRequest)(nil),       // 90: wayfarer.dungeon.v1.FightRoundsRequest
-	(*v12.EndCombatRequest)(nil),         // 91: wayfarer.dungeon.v1.EndCombatRequest
-	(*v12.AddLightRequest)(nil),          // 92: wayfarer.dungeon.v1.AddLightRequest
-	(*v12.SwitchLightRequest)(nil),       // 93: wayfarer.dungeon.v1.SwitchLightRequest
-	(*v12.RefuelLightRequest)(nil),       // 94: wayfarer.dungeon.v1.RefuelLightRequest
-	(*v12.CastSpellRequest)(nil),         // 95: wayfarer.dungeon.v1.CastSpellRequest
-	(*v12.EndSpellRequest)(nil),          // 96: wayfarer.dungeon.v1.EndSpellRequest
-	(*v12.LeaveDelveRequest)(nil),        // 97: wayfarer.dungeon.v1.LeaveDelveRequest
-	(*v12.NarrateEventRequest)(nil),      // 98: wayfarer.dungeon.v1.NarrateEventRequest
-	(*v12.AddRemarkRequest)(nil),         // 99: wayfarer.dungeon.v1.AddRemarkRequest
-	(*v12.RaiseDangerRequest)(nil),       // 100: wayfarer.dungeon.v1.RaiseDangerRequest
-	(*v12.AdjustDelveRequest)(nil),       // 101: wayfarer.dungeon.v1.AdjustDelveRequest
-	(*v11.StartJourneyResponse)(nil),     // 102: wayfarer.travel.v1.StartJourneyResponse
-	(*v11.MoveResponse)(nil),             // 103: wayfarer.travel.v1.MoveResponse
-	(*v11.SearchResponse)(nil),           // 104: wayfarer.travel.v1.SearchResponse
-	(*v11.ForageResponse)(nil),           // 105: wayfarer.travel.v1.ForageResponse
-	(*v11.PrepareRemainsResponse)(nil),   // 106: wayfarer.travel.v1.PrepareRemainsResponse
-	(*v11.EnterLocationResponse)(nil),    // 107: wayfarer.travel.v1.EnterLocationResponse
-	(*v11.LeaveLocationResponse)(nil),    // 108: wayfarer.travel.v1.LeaveLocationResponse
-	(*v11.BuyFoodResponse)(nil),          // 109: wayfarer.travel.v1.BuyFoodResponse
-	(*v11.BuyGearResponse)(nil),          // 110: wayfarer.travel.v1.BuyGearResponse
-	(*v11.AddMemberResponse)(nil),        // 111: wayfarer.travel.v1.AddMemberResponse
-	(*v11.RemoveMemberResponse)(nil),     // 112: wayfarer.travel.v1.RemoveMemberResponse
-	(*v11.SellRemainsResponse)(nil),      // 113: wayfarer.travel.v1.SellRemainsResponse
-	(*v11.FreeFoodSlotsResponse)(nil),    // 114: wayfarer.travel.v1.FreeFoodSlotsResponse
-	(*v11.DistributeResponse)(nil),       // 115: wayfarer.travel.v1.DistributeResponse
-	(*v11.LootResponse)(nil),             // 116: wayfarer.travel.v1.LootResponse
-	(*v11.HarmResponse)(nil),             // 117: wayfarer.travel.v1.HarmResponse
-	(*v11.RestResponse)(nil),             // 118: wayfarer.travel.v1.RestResponse
-	(*v11.LongRestResponse)(nil),         // 119: wayfarer.travel.v1.LongRestResponse
-	(*v11.LightResponse)(nil),            // 120: wayfarer.travel.v1.LightResponse
-	(*v11.TakeTurnResponse)(nil),         // 121: wayfarer.travel.v1.TakeTurnResponse
-	(*v11.RetreatResponse)(nil),          // 122: wayfarer.travel.v1.RetreatResponse
-	(*v11.EndJourneyResponse)(nil),       // 123: wayfarer.travel.v1.EndJourneyResponse
-	(*v11.JoinJourneyResponse)(nil),      // 124: wayfarer.travel.v1.JoinJourneyResponse
-	(*v11.AdjustResponse)(nil),           // 125: wayfarer.travel.v1.AdjustResponse
-	(*v12.StartRunResponse)(nil),         // 126: wayfarer.dungeon.v1.StartRunResponse
-	(*v12.DrawResponse)(nil),             // 127: wayfarer.dungeon.v1.DrawResponse
-	(*v12.ActResponse)(nil),              // 128: wayfarer.dungeon.v1.ActResponse
-	(*v12.CompleteResponse)(nil),         // 129: wayfarer.dungeon.v1.CompleteResponse
-	(*v12.LeaveResponse)(nil),            // 130: wayfarer.dungeon.v1.LeaveResponse
-	(*v12.PromoteResponse)(nil),          // 131: wayfarer.dungeon.v1.PromoteResponse
-	(*v12.AbandonRunResponse)(nil),       // 132: wayfarer.dungeon.v1.AbandonRunResponse
-	(*v12.AdjustRunResponse)(nil),        // 133: wayfarer.dungeon.v1.AdjustRunResponse
-	(*v12.CreateDelveResponse)(nil),      // 134: wayfarer.dungeon.v1.CreateDelveResponse
-	(*v12.RecordMembersResponse)(nil),    // 135: wayfarer.dungeon.v1.RecordMembersResponse
-	(*v12.RecordProvisionsResponse)(nil), // 136: wayfarer.dungeon.v1.RecordProvisionsResponse
-	(*v12.RecordLightsResponse)(nil),     // 137: wayfarer.dungeon.v1.RecordLightsResponse
-	(*v12.BeginDelveResponse)(nil),       // 138: wayfarer.dungeon.v1.BeginDelveResponse
-	(*v12.MoveResponse)(nil),             // 139: wayfarer.dungeon.v1.MoveResponse
-	(*v12.InteractResponse)(nil),         // 140: wayfarer.dungeon.v1.InteractResponse
-	(*v12.HunkerDownResponse)(nil),       // 141: wayfarer.dungeon.v1.HunkerDownResponse
-	(*v12.LeaveHunkerResponse)(nil),      // 142: wayfarer.dungeon.v1.LeaveHunkerResponse
-	(*v12.WaitResponse)(nil),             // 143: wayfarer.dungeon.v1.WaitResponse
-	(*v12.AddRealTimeResponse)(nil),      // 144: wayfarer.dungeon.v1.AddRealTimeResponse
-	(*v12.TakeRiskResponse)(nil),         // 145: wayfarer.dungeon.v1.TakeRiskResponse
-	(*v12.ShortRestResponse)(nil),        // 146: wayfarer.dungeon.v1.ShortRestResponse
-	(*v12.LongRestResponse)(nil),         // 147: wayfarer.dungeon.v1.LongRestResponse
-	(*v12.StartCombatResponse)(nil),      // 148: wayfarer.dungeon.v1.StartCombatResponse
-	(*v12.FightRoundsResponse)(nil),      // 149: wayfarer.dungeon.v1.FightRoundsResponse
-	(*v12.EndCombatResponse)(nil),        // 150: wayfarer.dungeon.v1.EndCombatResponse
-	(*v12.AddLightResponse)(nil),         // 151: wayfarer.dungeon.v1.AddLightResponse
-	(*v12.SwitchLightResponse)(nil),      // 152: wayfarer.dungeon.v1.SwitchLightResponse
-	(*v12.RefuelLightResponse)(nil),      // 153: wayfarer.dungeon.v1.RefuelLightResponse
-	(*v12.CastSpellResponse)(nil),        // 154: wayfarer.dungeon.v1.CastSpellResponse
-	(*v12.EndSpellResponse)(nil),         // 155: wayfarer.dungeon.v1.EndSpellResponse
-	(*v12.LeaveDelveResponse)(nil),       // 156: wayfarer.dungeon.v1.LeaveDelveResponse
-	(*v12.NarrateEventResponse)(nil),     // 157: wayfarer.dungeon.v1.NarrateEventResponse
-	(*v12.AddRemarkResponse)(nil),        // 158: wayfarer.dungeon.v1.AddRemarkResponse
-	(*v12.RaiseDangerResponse)(nil),      // 159: wayfarer.dungeon.v1.RaiseDangerResponse
-	(*v12.AdjustDelveResponse)(nil),      // 160: wayfarer.dungeon.v1.AdjustDelveResponse
-	(*v11.JourneyEvent)(nil),             // 161: wayfarer.travel.v1.JourneyEvent
-	(*v12.RunEvent)(nil),                 // 162: wayfarer.dungeon.v1.RunEvent
-	(*v12.DelveEvent)(nil),               // 163: wayfarer.dungeon.v1.DelveEvent
+	(LeadershipChanged_Cause)(0),         // 2: wayfarer.expedition.v1.LeadershipChanged.Cause
+	(*Expedition)(nil),                   // 3: wayfarer.expedition.v1.Expedition
+	(*Session)(nil),                      // 4: wayfarer.expedition.v1.Session
+	(*Absence)(nil),                      // 5: wayfarer.expedition.v1.Absence
+	(*Turn)(nil),                         // 6: wayfarer.expedition.v1.Turn
+	(*Leadership)(nil),                   // 7: wayfarer.expedition.v1.Leadership
+	(*CreateExpeditionRequest)(nil),      // 8: wayfarer.expedition.v1.CreateExpeditionRequest
+	(*CreateExpeditionResponse)(nil),     // 9: wayfarer.expedition.v1.CreateExpeditionResponse
+	(*GetExpeditionRequest)(nil),         // 10: wayfarer.expedition.v1.GetExpeditionRequest
+	(*GetExpeditionResponse)(nil),        // 11: wayfarer.expedition.v1.GetExpeditionResponse
+	(*ListExpeditionsRequest)(nil),       // 12: wayfarer.expedition.v1.ListExpeditionsRequest
+	(*ListExpeditionsResponse)(nil),      // 13: wayfarer.expedition.v1.ListExpeditionsResponse
+	(*WatchExpeditionRequest)(nil),       // 14: wayfarer.expedition.v1.WatchExpeditionRequest
+	(*WatchExpeditionResponse)(nil),      // 15: wayfarer.expedition.v1.WatchExpeditionResponse
+	(*ExecuteRequest)(nil),               // 16: wayfarer.expedition.v1.ExecuteRequest
+	(*ExecuteResponse)(nil),              // 17: wayfarer.expedition.v1.ExecuteResponse
+	(*AbandonExpeditionRequest)(nil),     // 18: wayfarer.expedition.v1.AbandonExpeditionRequest
+	(*AbandonExpeditionResponse)(nil),    // 19: wayfarer.expedition.v1.AbandonExpeditionResponse
+	(*OpenSessionRequest)(nil),           // 20: wayfarer.expedition.v1.OpenSessionRequest
+	(*OpenSessionResponse)(nil),          // 21: wayfarer.expedition.v1.OpenSessionResponse
+	(*CloseSessionRequest)(nil),          // 22: wayfarer.expedition.v1.CloseSessionRequest
+	(*CloseSessionResponse)(nil),         // 23: wayfarer.expedition.v1.CloseSessionResponse
+	(*SetAbsenceRequest)(nil),            // 24: wayfarer.expedition.v1.SetAbsenceRequest
+	(*SetAbsenceResponse)(nil),           // 25: wayfarer.expedition.v1.SetAbsenceResponse
+	(*HandOverLeadershipRequest)(nil),    // 26: wayfarer.expedition.v1.HandOverLeadershipRequest
+	(*HandOverLeadershipResponse)(nil),   // 27: wayfarer.expedition.v1.HandOverLeadershipResponse
+	(*ReclaimLeadershipRequest)(nil),     // 28: wayfarer.expedition.v1.ReclaimLeadershipRequest
+	(*ReclaimLeadershipResponse)(nil),    // 29: wayfarer.expedition.v1.ReclaimLeadershipResponse
+	(*ExpeditionEvent)(nil),              // 30: wayfarer.expedition.v1.ExpeditionEvent
+	(*ExpeditionCreated)(nil),            // 31: wayfarer.expedition.v1.ExpeditionCreated
+	(*StartIntended)(nil),                // 32: wayfarer.expedition.v1.StartIntended
+	(*StartCommand)(nil),                 // 33: wayfarer.expedition.v1.StartCommand
+	(*StartRefused)(nil),                 // 34: wayfarer.expedition.v1.StartRefused
+	(*RecordLogged)(nil),                 // 35: wayfarer.expedition.v1.RecordLogged
+	(*CommandExecuted)(nil),              // 36: wayfarer.expedition.v1.CommandExecuted
+	(*PhaseChanged)(nil),                 // 37: wayfarer.expedition.v1.PhaseChanged
+	(*ExpeditionConcluded)(nil),          // 38: wayfarer.expedition.v1.ExpeditionConcluded
+	(*SessionOpened)(nil),                // 39: wayfarer.expedition.v1.SessionOpened
+	(*SessionClosed)(nil),                // 40: wayfarer.expedition.v1.SessionClosed
+	(*ClockIntended)(nil),                // 41: wayfarer.expedition.v1.ClockIntended
+	(*ClockAdvanced)(nil),                // 42: wayfarer.expedition.v1.ClockAdvanced
+	(*AbsenceSet)(nil),                   // 43: wayfarer.expedition.v1.AbsenceSet
+	(*TurnChanged)(nil),                  // 44: wayfarer.expedition.v1.TurnChanged
+	(*StoodIn)(nil),                      // 45: wayfarer.expedition.v1.StoodIn
+	(*LeadershipChanged)(nil),            // 46: wayfarer.expedition.v1.LeadershipChanged
+	(*timestamppb.Timestamp)(nil),        // 47: google.protobuf.Timestamp
+	(*durationpb.Duration)(nil),          // 48: google.protobuf.Duration
+	(*v1.Record)(nil),                    // 49: wayfarer.type.v1.Record
+	(*v11.StartJourneyRequest)(nil),      // 50: wayfarer.travel.v1.StartJourneyRequest
+	(*v11.MoveRequest)(nil),              // 51: wayfarer.travel.v1.MoveRequest
+	(*v11.SearchRequest)(nil),            // 52: wayfarer.travel.v1.SearchRequest
+	(*v11.ForageRequest)(nil),            // 53: wayfarer.travel.v1.ForageRequest
+	(*v11.PrepareRemainsRequest)(nil),    // 54: wayfarer.travel.v1.PrepareRemainsRequest
+	(*v11.EnterLocationRequest)(nil),     // 55: wayfarer.travel.v1.EnterLocationRequest
+	(*v11.LeaveLocationRequest)(nil),     // 56: wayfarer.travel.v1.LeaveLocationRequest
+	(*v11.BuyFoodRequest)(nil),           // 57: wayfarer.travel.v1.BuyFoodRequest
+	(*v11.BuyGearRequest)(nil),           // 58: wayfarer.travel.v1.BuyGearRequest
+	(*v11.AddMemberRequest)(nil),         // 59: wayfarer.travel.v1.AddMemberRequest
+	(*v11.RemoveMemberRequest)(nil),      // 60: wayfarer.travel.v1.RemoveMemberRequest
+	(*v11.SellRemainsRequest)(nil),       // 61: wayfarer.travel.v1.SellRemainsRequest
+	(*v11.FreeFoodSlotsRequest)(nil),     // 62: wayfarer.travel.v1.FreeFoodSlotsRequest
+	(*v11.DistributeRequest)(nil),        // 63: wayfarer.travel.v1.DistributeRequest
+	(*v11.LootRequest)(nil),              // 64: wayfarer.travel.v1.LootRequest
+	(*v11.HarmRequest)(nil),              // 65: wayfarer.travel.v1.HarmRequest
+	(*v11.RestRequest)(nil),              // 66: wayfarer.travel.v1.RestRequest
+	(*v11.LongRestRequest)(nil),          // 67: wayfarer.travel.v1.LongRestRequest
+	(*v11.LightRequest)(nil),             // 68: wayfarer.travel.v1.LightRequest
+	(*v11.TakeTurnRequest)(nil),          // 69: wayfarer.travel.v1.TakeTurnRequest
+	(*v11.RetreatRequest)(nil),           // 70: wayfarer.travel.v1.RetreatRequest
+	(*v11.EndJourneyRequest)(nil),        // 71: wayfarer.travel.v1.EndJourneyRequest
+	(*v11.JoinJourneyRequest)(nil),       // 72: wayfarer.travel.v1.JoinJourneyRequest
+	(*v11.AdjustRequest)(nil),            // 73: wayfarer.travel.v1.AdjustRequest
+	(*v12.StartRunRequest)(nil),          // 74: wayfarer.dungeon.v1.StartRunRequest
+	(*v12.DrawRequest)(nil),              // 75: wayfarer.dungeon.v1.DrawRequest
+	(*v12.ActRequest)(nil),               // 76: wayfarer.dungeon.v1.ActRequest
+	(*v12.CompleteRequest)(nil),          // 77: wayfarer.dungeon.v1.CompleteRequest
+	(*v12.LeaveRequest)(nil),             // 78: wayfarer.dungeon.v1.LeaveRequest
+	(*v12.PromoteRequest)(nil),           // 79: wayfarer.dungeon.v1.PromoteRequest
+	(*v12.AbandonRunRequest)(nil),        // 80: wayfarer.dungeon.v1.AbandonRunRequest
+	(*v12.AdjustRunRequest)(nil),         // 81: wayfarer.dungeon.v1.AdjustRunRequest
+	(*v12.CreateDelveRequest)(nil),       // 82: wayfarer.dungeon.v1.CreateDelveRequest
+	(*v12.RecordMembersRequest)(nil),     // 83: wayfarer.dungeon.v1.RecordMembersRequest
+	(*v12.RecordProvisionsRequest)(nil),  // 84: wayfarer.dungeon.v1.RecordProvisionsRequest
+	(*v12.RecordLightsRequest)(nil),      // 85: wayfarer.dungeon.v1.RecordLightsRequest
+	(*v12.BeginDelveRequest)(nil),        // 86: wayfarer.dungeon.v1.BeginDelveRequest
+	(*v12.MoveRequest)(nil),              // 87: wayfarer.dungeon.v1.MoveRequest
+	(*v12.InteractRequest)(nil),          // 88: wayfarer.dungeon.v1.InteractRequest
+	(*v12.HunkerDownRequest)(nil),        // 89: wayfarer.dungeon.v1.HunkerDownRequest
+	(*v12.LeaveHunkerRequest)(nil),       // 90: wayfarer.dungeon.v1.LeaveHunkerRequest
+	(*v12.WaitRequest)(nil),              // 91: wayfarer.dungeon.v1.WaitRequest
+	(*v12.AddRealTimeRequest)(nil),       // 92: wayfarer.dungeon.v1.AddRealTimeRequest
+	(*v12.TakeRiskRequest)(nil),          // 93: wayfarer.dungeon.v1.TakeRiskRequest
+	(*v12.ShortRestRequest)(nil),         // 94: wayfarer.dungeon.v1.ShortRestRequest
+	(*v12.LongRestRequest)(nil),          // 95: wayfarer.dungeon.v1.LongRestRequest
+	(*v12.StartCombatRequest)(nil),       // 96: wayfarer.dungeon.v1.StartCombatRequest
+	(*v12.FightRoundsRequest)(nil),       // 97: wayfarer.dungeon.v1.FightRoundsRequest
+	(*v12.EndCombatRequest)(nil),         // 98: wayfarer.dungeon.v1.EndCombatRequest
+	(*v12.AddLightRequest)(nil),          // 99: wayfarer.dungeon.v1.AddLightRequest
+	(*v12.SwitchLightRequest)(nil),       // 100: wayfarer.dungeon.v1.SwitchLightRequest
+	(*v12.RefuelLightRequest)(nil),       // 101: wayfarer.dungeon.v1.RefuelLightRequest
+	(*v12.CastSpellRequest)(nil),         // 102: wayfarer.dungeon.v1.CastSpellRequest
+	(*v12.EndSpellRequest)(nil),          // 103: wayfarer.dungeon.v1.EndSpellRequest
+	(*v12.LeaveDelveRequest)(nil),        // 104: wayfarer.dungeon.v1.LeaveDelveRequest
+	(*v12.NarrateEventRequest)(nil),      // 105: wayfarer.dungeon.v1.NarrateEventRequest
+	(*v12.AddRemarkRequest)(nil),         // 106: wayfarer.dungeon.v1.AddRemarkRequest
+	(*v12.RaiseDangerRequest)(nil),       // 107: wayfarer.dungeon.v1.RaiseDangerRequest
+	(*v12.AdjustDelveRequest)(nil),       // 108: wayfarer.dungeon.v1.AdjustDelveRequest
+	(*v11.StartJourneyResponse)(nil),     // 109: wayfarer.travel.v1.StartJourneyResponse
+	(*v11.MoveResponse)(nil),             // 110: wayfarer.travel.v1.MoveResponse
+	(*v11.SearchResponse)(nil),           // 111: wayfarer.travel.v1.SearchResponse
+	(*v11.ForageResponse)(nil),           // 112: wayfarer.travel.v1.ForageResponse
+	(*v11.PrepareRemainsResponse)(nil),   // 113: wayfarer.travel.v1.PrepareRemainsResponse
+	(*v11.EnterLocationResponse)(nil),    // 114: wayfarer.travel.v1.EnterLocationResponse
+	(*v11.LeaveLocationResponse)(nil),    // 115: wayfarer.travel.v1.LeaveLocationResponse
+	(*v11.BuyFoodResponse)(nil),          // 116: wayfarer.travel.v1.BuyFoodResponse
+	(*v11.BuyGearResponse)(nil),          // 117: wayfarer.travel.v1.BuyGearResponse
+	(*v11.AddMemberResponse)(nil),        // 118: wayfarer.travel.v1.AddMemberResponse
+	(*v11.RemoveMemberResponse)(nil),     // 119: wayfarer.travel.v1.RemoveMemberResponse
+	(*v11.SellRemainsResponse)(nil),      // 120: wayfarer.travel.v1.SellRemainsResponse
+	(*v11.FreeFoodSlotsResponse)(nil),    // 121: wayfarer.travel.v1.FreeFoodSlotsResponse
+	(*v11.DistributeResponse)(nil),       // 122: wayfarer.travel.v1.DistributeResponse
+	(*v11.LootResponse)(nil),             // 123: wayfarer.travel.v1.LootResponse
+	(*v11.HarmResponse)(nil),             // 124: wayfarer.travel.v1.HarmResponse
+	(*v11.RestResponse)(nil),             // 125: wayfarer.travel.v1.RestResponse
+	(*v11.LongRestResponse)(nil),         // 126: wayfarer.travel.v1.LongRestResponse
+	(*v11.LightResponse)(nil),            // 127: wayfarer.travel.v1.LightResponse
+	(*v11.TakeTurnResponse)(nil),         // 128: wayfarer.travel.v1.TakeTurnResponse
+	(*v11.RetreatResponse)(nil),          // 129: wayfarer.travel.v1.RetreatResponse
+	(*v11.EndJourneyResponse)(nil),       // 130: wayfarer.travel.v1.EndJourneyResponse
+	(*v11.JoinJourneyResponse)(nil),      // 131: wayfarer.travel.v1.JoinJourneyResponse
+	(*v11.AdjustResponse)(nil),           // 132: wayfarer.travel.v1.AdjustResponse
+	(*v12.StartRunResponse)(nil),         // 133: wayfarer.dungeon.v1.StartRunResponse
+	(*v12.DrawResponse)(nil),             // 134: wayfarer.dungeon.v1.DrawResponse
+	(*v12.ActResponse)(nil),              // 135: wayfarer.dungeon.v1.ActResponse
+	(*v12.CompleteResponse)(nil),         // 136: wayfarer.dungeon.v1.CompleteResponse
+	(*v12.LeaveResponse)(nil),            // 137: wayfarer.dungeon.v1.LeaveResponse
+	(*v12.PromoteResponse)(nil),          // 138: wayfarer.dungeon.v1.PromoteResponse
+	(*v12.AbandonRunResponse)(nil),       // 139: wayfarer.dungeon.v1.AbandonRunResponse
+	(*v12.AdjustRunResponse)(nil),        // 140: wayfarer.dungeon.v1.AdjustRunResponse
+	(*v12.CreateDelveResponse)(nil),      // 141: wayfarer.dungeon.v1.CreateDelveResponse
+	(*v12.RecordMembersResponse)(nil),    // 142: wayfarer.dungeon.v1.RecordMembersResponse
+	(*v12.RecordProvisionsResponse)(nil), // 143: wayfarer.dungeon.v1.RecordProvisionsResponse
+	(*v12.RecordLightsResponse)(nil),     // 144: wayfarer.dungeon.v1.RecordLightsResponse
+	(*v12.BeginDelveResponse)(nil),       // 145: wayfarer.dungeon.v1.BeginDelveResponse
+	(*v12.MoveResponse)(nil),             // 146: wayfarer.dungeon.v1.MoveResponse
+	(*v12.InteractResponse)(nil),         // 147: wayfarer.dungeon.v1.InteractResponse
+	(*v12.HunkerDownResponse)(nil),       // 148: wayfarer.dungeon.v1.HunkerDownResponse
+	(*v12.LeaveHunkerResponse)(nil),      // 149: wayfarer.dungeon.v1.LeaveHunkerResponse
+	(*v12.WaitResponse)(nil),             // 150: wayfarer.dungeon.v1.WaitResponse
+	(*v12.AddRealTimeResponse)(nil),      // 151: wayfarer.dungeon.v1.AddRealTimeResponse
+	(*v12.TakeRiskResponse)(nil),         // 152: wayfarer.dungeon.v1.TakeRiskResponse
+	(*v12.ShortRestResponse)(nil),        // 153: wayfarer.dungeon.v1.ShortRestResponse
+	(*v12.LongRestResponse)(nil),         // 154: wayfarer.dungeon.v1.LongRestResponse
+	(*v12.StartCombatResponse)(nil),      // 155: wayfarer.dungeon.v1.StartCombatResponse
+	(*v12.FightRoundsResponse)(nil),      // 156: wayfarer.dungeon.v1.FightRoundsResponse
+	(*v12.EndCombatResponse)(nil),        // 157: wayfarer.dungeon.v1.EndCombatResponse
+	(*v12.AddLightResponse)(nil),         // 158: wayfarer.dungeon.v1.AddLightResponse
+	(*v12.SwitchLightResponse)(nil),      // 159: wayfarer.dungeon.v1.SwitchLightResponse
+	(*v12.RefuelLightResponse)(nil),      // 160: wayfarer.dungeon.v1.RefuelLightResponse
+	(*v12.CastSpellResponse)(nil),        // 161: wayfarer.dungeon.v1.CastSpellResponse
+	(*v12.EndSpellResponse)(nil),         // 162: wayfarer.dungeon.v1.EndSpellResponse
+	(*v12.LeaveDelveResponse)(nil),       // 163: wayfarer.dungeon.v1.LeaveDelveResponse
+	(*v12.NarrateEventResponse)(nil),     // 164: wayfarer.dungeon.v1.NarrateEventResponse
+	(*v12.AddRemarkResponse)(nil),        // 165: wayfarer.dungeon.v1.AddRemarkResponse
+	(*v12.RaiseDangerResponse)(nil),      // 166: wayfarer.dungeon.v1.RaiseDangerResponse
+	(*v12.AdjustDelveResponse)(nil),      // 167: wayfarer.dungeon.v1.AdjustDelveResponse
+	(*v11.JourneyEvent)(nil),             // 168: wayfarer.travel.v1.JourneyEvent
+	(*v12.RunEvent)(nil),                 // 169: wayfarer.dungeon.v1.RunEvent
+	(*v12.DelveEvent)(nil),               // 170: wayfarer.dungeon.v1.DelveEvent
 }
 var file_wayfarer_expedition_v1_expedition_proto_depIdxs = []int32{
 	0,   // 0: wayfarer.expedition.v1.Expedition.phase:type_name -> wayfarer.expedition.v1.Expedition.Phase
-	40,  // 1: wayfarer.expedition.v1.Expedition.create_time:type_name -> google.protobuf.Timestamp
-	40,  // 2: wayfarer.expedition.v1.Expedition.update_time:type_name -> google.protobuf.Timestamp
-	3,   // 3: wayfarer.expedition.v1.Expedition.session:type_name -> wayfarer.expedition.v1.Session
-	4,   // 4: wayfarer.expedition.v1.Expedition.absence:type_name -> wayfarer.expedition.v1.Absence
-	5,   // 5: wayfarer.expedition.v1.Expedition.turn:type_name -> wayfarer.expedition.v1.Turn
-	40,  // 6: wayfarer.expedition.v1.Session.open_time:type_name -> google.protobuf.Timestamp
-	1,   // 7: wayfarer.expedition.v1.Absence.policy:type_name -> wayfarer.expedition.v1.Absence.Policy
-	41,  // 8: wayfarer.expedition.v1.Absence.idle_after:type_name -> google.protobuf.Duration
-	40,  // 9: wayfarer.expedition.v1.Turn.deadline:type_name -> google.protobuf.Timestamp
-	4,   // 10: wayfarer.expedition.v1.CreateExpeditionRequest.absence:type_name -> wayfarer.expedition.v1.Absence
-	42,  // 11: wayfarer.expedition.v1.CreateExpeditionResponse.record:type_name -> wayfarer.type.v1.Record
-	2,   // 12: wayfarer.expedition.v1.CreateExpeditionResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
-	24,  // 13: wayfarer.expedition.v1.CreateExpeditionResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
-	2,   // 14: wayfarer.expedition.v1.GetExpeditionResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
-	2,   // 15: wayfarer.expedition.v1.ListExpeditionsResponse.expeditions:type_name -> wayfarer.expedition.v1.Expedition
-	42,  // 16: wayfarer.expedition.v1.WatchExpeditionResponse.record:type_name -> wayfarer.type.v1.Record
-	24,  // 17: wayfarer.expedition.v1.WatchExpeditionResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
-	43,  // 18: wayfarer.expedition.v1.ExecuteRequest.start_journey:type_name -> wayfarer.travel.v1.StartJourneyRequest
-	44,  // 19: wayfarer.expedition.v1.ExecuteRequest.move:type_name -> wayfarer.travel.v1.MoveRequest
-	45,  // 20: wayfarer.expedition.v1.ExecuteRequest.search:type_name -> wayfarer.travel.v1.SearchRequest
-	46,  // 21: wayfarer.expedition.v1.ExecuteRequest.forage:type_name -> wayfarer.travel.v1.ForageRequest
-	47,  // 22: wayfarer.expedition.v1.ExecuteRequest.prepare_remains:type_name -> wayfarer.travel.v1.PrepareRemainsRequest
-	48,  // 23: wayfarer.expedition.v1.ExecuteRequest.enter_location:type_name -> wayfarer.travel.v1.EnterLocationRequest
-	49,  // 24: wayfarer.expedition.v1.ExecuteRequest.leave_location:type_name -> wayfarer.travel.v1.LeaveLocationRequest
-	50,  // 25: wayfarer.expedition.v1.ExecuteRequest.buy_food:type_name -> wayfarer.travel.v1.BuyFoodRequest
-	51,  // 26: wayfarer.expedition.v1.ExecuteRequest.buy_gear:type_name -> wayfarer.travel.v1.BuyGearRequest
-	52,  // 27: wayfarer.expedition.v1.ExecuteRequest.add_member:type_name -> wayfarer.travel.v1.AddMemberRequest
-	53,  // 28: wayfarer.expedition.v1.ExecuteRequest.remove_member:type_name -> wayfarer.travel.v1.RemoveMemberRequest
-	54,  // 29: wayfarer.expedition.v1.ExecuteRequest.sell_remains:type_name -> wayfarer.travel.v1.SellRemainsRequest
-	55,  // 30: wayfarer.expedition.v1.ExecuteRequest.free_food_slots:type_name -> wayfarer.travel.v1.FreeFoodSlotsRequest
-	56,  // 31: wayfarer.expedition.v1.ExecuteRequest.distribute:type_name -> wayfarer.travel.v1.DistributeRequest
-	57,  // 32: wayfarer.expedition.v1.ExecuteRequest.loot:type_name -> wayfarer.travel.v1.LootRequest
-	58,  // 33: wayfarer.expedition.v1.ExecuteRequest.harm:type_name -> wayfarer.travel.v1.HarmRequest
-	59,  // 34: wayfarer.expedition.v1.ExecuteRequest.rest:type_name -> wayfarer.travel.v1.RestRequest
-	60,  // 35: wayfarer.expedition.v1.ExecuteRequest.long_rest:type_name -> wayfarer.travel.v1.LongRestRequest
-	61,  // 36: wayfarer.expedition.v1.ExecuteRequest.light:type_name -> wayfarer.travel.v1.LightRequest
-	62,  // 37: wayfarer.expedition.v1.ExecuteRequest.take_turn:type_name -> wayfarer.travel.v1.TakeTurnRequest
-	63,  // 38: wayfarer.expedition.v1.ExecuteRequest.retreat:type_name -> wayfarer.travel.v1.RetreatRequest
-	64,  // 39: wayfarer.expedition.v1.ExecuteRequest.end_journey:type_name -> wayfarer.travel.v1.EndJourneyRequest
-	65,  // 40: wayfarer.expedition.v1.ExecuteRequest.join_journey:type_name -> wayfarer.travel.v1.JoinJourneyRequest
-	66,  // 41: wayfarer.expedition.v1.ExecuteRequest.adjust_journey:type_name -> wayfarer.travel.v1.AdjustRequest
-	67,  // 42: wayfarer.expedition.v1.ExecuteRequest.start_run:type_name -> wayfarer.dungeon.v1.StartRunRequest
-	68,  // 43: wayfarer.expedition.v1.ExecuteRequest.draw:type_name -> wayfarer.dungeon.v1.DrawRequest
-	69,  // 44: wayfarer.expedition.v1.ExecuteRequest.act:type_name -> wayfarer.dungeon.v1.ActRequest
-	70,  // 45: wayfarer.expedition.v1.ExecuteRequest.complete:type_name -> wayfarer.dungeon.v1.CompleteRequest
-	71,  // 46: wayfarer.expedition.v1.ExecuteRequest.leave:type_name -> wayfarer.dungeon.v1.LeaveRequest
-	72,  // 47: wayfarer.expedition.v1.ExecuteRequest.promote:type_name -> wayfarer.dungeon.v1.PromoteRequest
-	73,  // 48: wayfarer.expedition.v1.ExecuteRequest.abandon_run:type_name -> wayfarer.dungeon.v1.AbandonRunRequest
-	74,  // 49: wayfarer.expedition.v1.ExecuteRequest.adjust_run:type_name -> wayfarer.dungeon.v1.AdjustRunRequest
-	75,  // 50: wayfarer.expedition.v1.ExecuteRequest.start_delve:type_name -> wayfarer.dungeon.v1.CreateDelveRequest
-	76,  // 51: wayfarer.expedition.v1.ExecuteRequest.record_members:type_name -> wayfarer.dungeon.v1.RecordMembersRequest
-	77,  // 52: wayfarer.expedition.v1.ExecuteRequest.record_provisions:type_name -> wayfarer.dungeon.v1.RecordProvisionsRequest
-	78,  // 53: wayfarer.expedition.v1.ExecuteRequest.record_lights:type_name -> wayfarer.dungeon.v1.RecordLightsRequest
-	79,  // 54: wayfarer.expedition.v1.ExecuteRequest.begin_delve:type_name -> wayfarer.dungeon.v1.BeginDelveRequest
-	80,  // 55: wayfarer.expedition.v1.ExecuteRequest.delve_move:type_name -> wayfarer.dungeon.v1.MoveRequest
-	81,  // 56: wayfarer.expedition.v1.ExecuteRequest.interact:type_name -> wayfarer.dungeon.v1.InteractRequest
-	82,  // 57: wayfarer.expedition.v1.ExecuteRequest.hunker_down:type_name -> wayfarer.dungeon.v1.HunkerDownRequest
-	83,  // 58: wayfarer.expedition.v1.ExecuteRequest.leave_hunker:type_name -> wayfarer.dungeon.v1.LeaveHunkerRequest
-	84,  // 59: wayfarer.expedition.v1.ExecuteRequest.wait:type_name -> wayfarer.dungeon.v1.WaitRequest
-	85,  // 60: wayfarer.expedition.v1.ExecuteRequest.add_real_time:type_name -> wayfarer.dungeon.v1.AddRealTimeRequest
-	86,  // 61: wayfarer.expedition.v1.ExecuteRequest.take_risk:type_name -> wayfarer.dungeon.v1.TakeRiskRequest
-	87,  // 62: wayfarer.expedition.v1.ExecuteRequest.short_rest:type_name -> wayfarer.dungeon.v1.ShortRestRequest
-	88,  // 63: wayfarer.expedition.v1.ExecuteRequest.delve_long_rest:type_name -> wayfarer.dungeon.v1.LongRestRequest
-	89,  // 64: wayfarer.expedition.v1.ExecuteRequest.start_combat:type_name -> wayfarer.dungeon.v1.StartCombatRequest
-	90,  // 65: wayfarer.expedition.v1.ExecuteRequest.fight_rounds:type_name -> wayfarer.dungeon.v1.FightRoundsRequest
-	91,  // 66: wayfarer.expedition.v1.ExecuteRequest.end_combat:type_name -> wayfarer.dungeon.v1.EndCombatRequest
-	92,  // 67: wayfarer.expedition.v1.ExecuteRequest.add_light:type_name -> wayfarer.dungeon.v1.AddLightRequest
-	93,  // 68: wayfarer.expedition.v1.ExecuteRequest.switch_light:type_name -> wayfarer.dungeon.v1.SwitchLightRequest
-	94,  // 69: wayfarer.expedition.v1.ExecuteRequest.refuel_light:type_name -> wayfarer.dungeon.v1.RefuelLightRequest
-	95,  // 70: wayfarer.expedition.v1.ExecuteRequest.cast_spell:type_name -> wayfarer.dungeon.v1.CastSpellRequest
-	96,  // 71: wayfarer.expedition.v1.ExecuteRequest.end_spell:type_name -> wayfarer.dungeon.v1.EndSpellRequest
-	97,  // 72: wayfarer.expedition.v1.ExecuteRequest.leave_delve:type_name -> wayfarer.dungeon.v1.LeaveDelveRequest
-	98,  // 73: wayfarer.expedition.v1.ExecuteRequest.narrate_event:type_name -> wayfarer.dungeon.v1.NarrateEventRequest
-	99,  // 74: wayfarer.expedition.v1.ExecuteRequest.add_remark:type_name -> wayfarer.dungeon.v1.AddRemarkRequest
-	100, // 75: wayfarer.expedition.v1.ExecuteRequest.raise_danger:type_name -> wayfarer.dungeon.v1.RaiseDangerRequest
-	101, // 76: wayfarer.expedition.v1.ExecuteRequest.adjust_delve:type_name -> wayfarer.dungeon.v1.AdjustDelveRequest
-	42,  // 77: wayfarer.expedition.v1.ExecuteResponse.record:type_name -> wayfarer.type.v1.Record
-	2,   // 78: wayfarer.expedition.v1.ExecuteResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
-	102, // 79: wayfarer.expedition.v1.ExecuteResponse.start_journey:type_name -> wayfarer.travel.v1.StartJourneyResponse
-	103, // 80: wayfarer.expedition.v1.ExecuteResponse.move:type_name -> wayfarer.travel.v1.MoveResponse
-	104, // 81: wayfarer.expedition.v1.ExecuteResponse.search:type_name -> wayfarer.travel.v1.SearchResponse
-	105, // 82: wayfarer.expedition.v1.ExecuteResponse.forage:type_name -> wayfarer.travel.v1.ForageResponse
-	106, // 83: wayfarer.expedition.v1.ExecuteResponse.prepare_remains:type_name -> wayfarer.travel.v1.PrepareRemainsResponse
-	107, // 84: wayfarer.expedition.v1.ExecuteResponse.enter_location:type_name -> wayfarer.travel.v1.EnterLocationResponse
-	108, // 85: wayfarer.expedition.v1.ExecuteResponse.leave_location:type_name -> wayfarer.travel.v1.LeaveLocationResponse
-	109, // 86: wayfarer.expedition.v1.ExecuteResponse.buy_food:type_name -> wayfarer.travel.v1.BuyFoodResponse
-	110, // 87: wayfarer.expedition.v1.ExecuteResponse.buy_gear:type_name -> wayfarer.travel.v1.BuyGearResponse
-	111, // 88: wayfarer.expedition.v1.ExecuteResponse.add_member:type_name -> wayfarer.travel.v1.AddMemberResponse
-	112, // 89: wayfarer.expedition.v1.ExecuteResponse.remove_member:type_name -> wayfarer.travel.v1.RemoveMemberResponse
-	113, // 90: wayfarer.expedition.v1.ExecuteResponse.sell_remains:type_name -> wayfarer.travel.v1.SellRemainsResponse
-	114, // 91: wayfarer.expedition.v1.ExecuteResponse.free_food_slots:type_name -> wayfarer.travel.v1.FreeFoodSlotsResponse
-	115, // 92: wayfarer.expedition.v1.ExecuteResponse.distribute:type_name -> wayfarer.travel.v1.DistributeResponse
-	116, // 93: wayfarer.expedition.v1.ExecuteResponse.loot:type_name -> wayfarer.travel.v1.LootResponse
-	117, // 94: wayfarer.expedition.v1.ExecuteResponse.harm:type_name -> wayfarer.travel.v1.HarmResponse
-	118, // 95: wayfarer.expedition.v1.ExecuteResponse.rest:type_name -> wayfarer.travel.v1.RestResponse
-	119, // 96: wayfarer.expedition.v1.ExecuteResponse.long_rest:type_name -> wayfarer.travel.v1.LongRestResponse
-	120, // 97: wayfarer.expedition.v1.ExecuteResponse.light:type_name -> wayfarer.travel.v1.LightResponse
-	121, // 98: wayfarer.expedition.v1.ExecuteResponse.take_turn:type_name -> wayfarer.travel.v1.TakeTurnResponse
-	122, // 99: wayfarer.expedition.v1.ExecuteResponse.retreat:type_name -> wayfarer.travel.v1.RetreatResponse
-	123, // 100: wayfarer.expedition.v1.ExecuteResponse.end_journey:type_name -> wayfarer.travel.v1.EndJourneyResponse
-	124, // 101: wayfarer.expedition.v1.ExecuteResponse.join_journey:type_name -> wayfarer.travel.v1.JoinJourneyResponse
-	125, // 102: wayfarer.expedition.v1.ExecuteResponse.adjust_journey:type_name -> wayfarer.travel.v1.AdjustResponse
-	126, // 103: wayfarer.expedition.v1.ExecuteResponse.start_run:type_name -> wayfarer.dungeon.v1.StartRunResponse
-	127, // 104: wayfarer.expedition.v1.ExecuteResponse.draw:type_name -> wayfarer.dungeon.v1.DrawResponse
-	128, // 105: wayfarer.expedition.v1.ExecuteResponse.act:type_name -> wayfarer.dungeon.v1.ActResponse
-	129, // 106: wayfarer.expedition.v1.ExecuteResponse.complete:type_name -> wayfarer.dungeon.v1.CompleteResponse
-	130, // 107: wayfarer.expedition.v1.ExecuteResponse.leave:type_name -> wayfarer.dungeon.v1.LeaveResponse
-	131, // 108: wayfarer.expedition.v1.ExecuteResponse.promote:type_name -> wayfarer.dungeon.v1.PromoteResponse
-	132, // 109: wayfarer.expedition.v1.ExecuteResponse.abandon_run:type_name -> wayfarer.dungeon.v1.AbandonRunResponse
-	133, // 110: wayfarer.expedition.v1.ExecuteResponse.adjust_run:type_name -> wayfarer.dungeon.v1.AdjustRunResponse
-	134, // 111: wayfarer.expedition.v1.ExecuteResponse.start_delve:type_name -> wayfarer.dungeon.v1.CreateDelveResponse
-	135, // 112: wayfarer.expedition.v1.ExecuteResponse.record_members:type_name -> wayfarer.dungeon.v1.RecordMembersResponse
-	136, // 113: wayfarer.expedition.v1.ExecuteResponse.record_provisions:type_name -> wayfarer.dungeon.v1.RecordProvisionsResponse
-	137, // 114: wayfarer.expedition.v1.ExecuteResponse.record_lights:type_name -> wayfarer.dungeon.v1.RecordLightsResponse
-	138, // 115: wayfarer.expedition.v1.ExecuteResponse.begin_delve:type_name -> wayfarer.dungeon.v1.BeginDelveResponse
-	139, // 116: wayfarer.expedition.v1.ExecuteResponse.delve_move:type_name -> wayfarer.dungeon.v1.MoveResponse
-	140, // 117: wayfarer.expedition.v1.ExecuteResponse.interact:type_name -> wayfarer.dungeon.v1.InteractResponse
-	141, // 118: wayfarer.expedition.v1.ExecuteResponse.hunker_down:type_name -> wayfarer.dungeon.v1.HunkerDownResponse
-	142, // 119: wayfarer.expedition.v1.ExecuteResponse.leave_hunker:type_name -> wayfarer.dungeon.v1.LeaveHunkerResponse
-	143, // 120: wayfarer.expedition.v1.ExecuteResponse.wait:type_name -> wayfarer.dungeon.v1.WaitResponse
-	144, // 121: wayfarer.expedition.v1.ExecuteResponse.add_real_time:type_name -> wayfarer.dungeon.v1.AddRealTimeResponse
-	145, // 122: wayfarer.expedition.v1.ExecuteResponse.take_risk:type_name -> wayfarer.dungeon.v1.TakeRiskResponse
-	146, // 123: wayfarer.expedition.v1.ExecuteResponse.short_rest:type_name -> wayfarer.dungeon.v1.ShortRestResponse
-	147, // 124: wayfarer.expedition.v1.ExecuteResponse.delve_long_rest:type_name -> wayfarer.dungeon.v1.LongRestResponse
-	148, // 125: wayfarer.expedition.v1.ExecuteResponse.start_combat:type_name -> wayfarer.dungeon.v1.StartCombatResponse
-	149, // 126: wayfarer.expedition.v1.ExecuteResponse.fight_rounds:type_name -> wayfarer.dungeon.v1.FightRoundsResponse
-	150, // 127: wayfarer.expedition.v1.ExecuteResponse.end_combat:type_name -> wayfarer.dungeon.v1.EndCombatResponse
-	151, // 128: wayfarer.expedition.v1.ExecuteResponse.add_light:type_name -> wayfarer.dungeon.v1.AddLightResponse
-	152, // 129: wayfarer.expedition.v1.ExecuteResponse.switch_light:type_name -> wayfarer.dungeon.v1.SwitchLightResponse
-	153, // 130: wayfarer.expedition.v1.ExecuteResponse.refuel_light:type_name -> wayfarer.dungeon.v1.RefuelLightResponse
-	154, // 131: wayfarer.expedition.v1.ExecuteResponse.cast_spell:type_name -> wayfarer.dungeon.v1.CastSpellResponse
-	155, // 132: wayfarer.expedition.v1.ExecuteResponse.end_spell:type_name -> wayfarer.dungeon.v1.EndSpellResponse
-	156, // 133: wayfarer.expedition.v1.ExecuteResponse.leave_delve:type_name -> wayfarer.dungeon.v1.LeaveDelveResponse
-	157, // 134: wayfarer.expedition.v1.ExecuteResponse.narrate_event:type_name -> wayfarer.dungeon.v1.NarrateEventResponse
-	158, // 135: wayfarer.expedition.v1.ExecuteResponse.add_remark:type_name -> wayfarer.dungeon.v1.AddRemarkResponse
-	159, // 136: wayfarer.expedition.v1.ExecuteResponse.raise_danger:type_name -> wayfarer.dungeon.v1.RaiseDangerResponse
-	160, // 137: wayfarer.expedition.v1.ExecuteResponse.adjust_delve:type_name -> wayfarer.dungeon.v1.AdjustDelveResponse
-	42,  // 138: wayfarer.expedition.v1.AbandonExpeditionResponse.record:type_name -> wayfarer.type.v1.Record
-	2,   // 139: wayfarer.expedition.v1.AbandonExpeditionResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
-	24,  // 140: wayfarer.expedition.v1.AbandonExpeditionResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
-	42,  // 141: wayfarer.expedition.v1.OpenSessionResponse.record:type_name -> wayfarer.type.v1.Record
-	2,   // 142: wayfarer.expedition.v1.OpenSessionResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
-	24,  // 143: wayfarer.expedition.v1.OpenSessionResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
-	42,  // 144: wayfarer.expedition.v1.CloseSessionResponse.record:type_name -> wayfarer.type.v1.Record
-	2,   // 145: wayfarer.expedition.v1.CloseSessionResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
-	24,  // 146: wayfarer.expedition.v1.CloseSessionResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
-	4,   // 147: wayfarer.expedition.v1.SetAbsenceRequest.absence:type_name -> wayfarer.expedition.v1.Absence
-	42,  // 148: wayfarer.expedition.v1.SetAbsenceResponse.record:type_name -> wayfarer.type.v1.Record
-	2,   // 149: wayfarer.expedition.v1.SetAbsenceResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
-	24,  // 150: wayfarer.expedition.v1.SetAbsenceResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
-	25,  // 151: wayfarer.expedition.v1.ExpeditionEvent.created:type_name -> wayfarer.expedition.v1.ExpeditionCreated
-	26,  // 152: wayfarer.expedition.v1.ExpeditionEvent.start_intended:type_name -> wayfarer.expedition.v1.StartIntended
-	28,  // 153: wayfarer.expedition.v1.ExpeditionEvent.start_refused:type_name -> wayfarer.expedition.v1.StartRefused
-	29,  // 154: wayfarer.expedition.v1.ExpeditionEvent.logged:type_name -> wayfarer.expedition.v1.RecordLogged
-	30,  // 155: wayfarer.expedition.v1.ExpeditionEvent.executed:type_name -> wayfarer.expedition.v1.CommandExecuted
-	31,  // 156: wayfarer.expedition.v1.ExpeditionEvent.phase_changed:type_name -> wayfarer.expedition.v1.PhaseChanged
-	32,  // 157: wayfarer.expedition.v1.ExpeditionEvent.concluded:type_name -> wayfarer.expedition.v1.ExpeditionConcluded
-	33,  // 158: wayfarer.expedition.v1.ExpeditionEvent.session_opened:type_name -> wayfarer.expedition.v1.SessionOpened
-	34,  // 159: wayfarer.expedition.v1.ExpeditionEvent.session_closed:type_name -> wayfarer.expedition.v1.SessionClosed
-	35,  // 160: wayfarer.expedition.v1.ExpeditionEvent.clock_intended:type_name -> wayfarer.expedition.v1.ClockIntended
-	36,  // 161: wayfarer.expedition.v1.ExpeditionEvent.clock_advanced:type_name -> wayfarer.expedition.v1.ClockAdvanced
-	37,  // 162: wayfarer.expedition.v1.ExpeditionEvent.absence_set:type_name -> wayfarer.expedition.v1.AbsenceSet
-	38,  // 163: wayfarer.expedition.v1.ExpeditionEvent.turn_changed:type_name -> wayfarer.expedition.v1.TurnChanged
-	39,  // 164: wayfarer.expedition.v1.ExpeditionEvent.stood_in:type_name -> wayfarer.expedition.v1.StoodIn
-	4,   // 165: wayfarer.expedition.v1.ExpeditionCreated.absence:type_name -> wayfarer.expedition.v1.Absence
-	27,  // 166: wayfarer.expedition.v1.StartIntended.command:type_name -> wayfarer.expedition.v1.StartCommand
-	43,  // 167: wayfarer.expedition.v1.StartCommand.start_journey:type_name -> wayfarer.travel.v1.StartJourneyRequest
-	67,  // 168: wayfarer.expedition.v1.StartCommand.start_run:type_name -> wayfarer.dungeon.v1.StartRunRequest
-	75,  // 169: wayfarer.expedition.v1.StartCommand.start_delve:type_name -> wayfarer.dungeon.v1.CreateDelveRequest
-	42,  // 170: wayfarer.expedition.v1.RecordLogged.record:type_name -> wayfarer.type.v1.Record
-	161, // 171: wayfarer.expedition.v1.RecordLogged.journey_events:type_name -> wayfarer.travel.v1.JourneyEvent
-	162, // 172: wayfarer.expedition.v1.RecordLogged.run_events:type_name -> wayfarer.dungeon.v1.RunEvent
-	163, // 173: wayfarer.expedition.v1.RecordLogged.delve_events:type_name -> wayfarer.dungeon.v1.DelveEvent
-	0,   // 174: wayfarer.expedition.v1.PhaseChanged.phase:type_name -> wayfarer.expedition.v1.Expedition.Phase
-	40,  // 175: wayfarer.expedition.v1.SessionOpened.time:type_name -> google.protobuf.Timestamp
-	4,   // 176: wayfarer.expedition.v1.AbsenceSet.absence:type_name -> wayfarer.expedition.v1.Absence
-	5,   // 177: wayfarer.expedition.v1.TurnChanged.turn:type_name -> wayfarer.expedition.v1.Turn
-	6,   // 178: wayfarer.expedition.v1.ExpeditionService.CreateExpedition:input_type -> wayfarer.expedition.v1.CreateExpeditionRequest
-	8,   // 179: wayfarer.expedition.v1.ExpeditionService.GetExpedition:input_type -> wayfarer.expedition.v1.GetExpeditionRequest
-	10,  // 180: wayfarer.expedition.v1.ExpeditionService.ListExpeditions:input_type -> wayfarer.expedition.v1.ListExpeditionsRequest
-	12,  // 181: wayfarer.expedition.v1.ExpeditionService.WatchExpedition:input_type -> wayfarer.expedition.v1.WatchExpeditionRequest
-	14,  // 182: wayfarer.expedition.v1.ExpeditionService.Execute:input_type -> wayfarer.expedition.v1.ExecuteRequest
-	18,  // 183: wayfarer.expedition.v1.ExpeditionService.OpenSession:input_type -> wayfarer.expedition.v1.OpenSessionRequest
-	20,  // 184: wayfarer.expedition.v1.ExpeditionService.CloseSession:input_type -> wayfarer.expedition.v1.CloseSessionRequest
-	22,  // 185: wayfarer.expedition.v1.ExpeditionService.SetAbsence:input_type -> wayfarer.expedition.v1.SetAbsenceRequest
-	16,  // 186: wayfarer.expedition.v1.ExpeditionService.AbandonExpedition:input_type -> wayfarer.expedition.v1.AbandonExpeditionRequest
-	7,   // 187: wayfarer.expedition.v1.ExpeditionService.CreateExpedition:output_type -> wayfarer.expedition.v1.CreateExpeditionResponse
-	9,   // 188: wayfarer.expedition.v1.ExpeditionService.GetExpedition:output_type -> wayfarer.expedition.v1.GetExpeditionResponse
-	11,  // 189: wayfarer.expedition.v1.ExpeditionService.ListExpeditions:output_type -> wayfarer.expedition.v1.ListExpeditionsResponse
-	13,  // 190: wayfarer.expedition.v1.ExpeditionService.WatchExpedition:output_type -> wayfarer.expedition.v1.WatchExpeditionResponse
-	15,  // 191: wayfarer.expedition.v1.ExpeditionService.Execute:output_type -> wayfarer.expedition.v1.ExecuteResponse
-	19,  // 192: wayfarer.expedition.v1.ExpeditionService.OpenSession:output_type -> wayfarer.expedition.v1.OpenSessionResponse
-	21,  // 193: wayfarer.expedition.v1.ExpeditionService.CloseSession:output_type -> wayfarer.expedition.v1.CloseSessionResponse
-	23,  // 194: wayfarer.expedition.v1.ExpeditionService.SetAbsence:output_type -> wayfarer.expedition.v1.SetAbsenceResponse
-	17,  // 195: wayfarer.expedition.v1.ExpeditionService.AbandonExpedition:output_type -> wayfarer.expedition.v1.AbandonExpeditionResponse
-	187, // [187:196] is the sub-list for method output_type
-	178, // [178:187] is the sub-list for method input_type
-	178, // [178:178] is the sub-list for extension type_name
-	178, // [178:178] is the sub-list for extension extendee
-	0,   // [0:178] is the sub-list for field type_name
+	47,  // 1: wayfarer.expedition.v1.Expedition.create_time:type_name -> google.protobuf.Timestamp
+	47,  // 2: wayfarer.expedition.v1.Expedition.update_time:type_name -> google.protobuf.Timestamp
+	4,   // 3: wayfarer.expedition.v1.Expedition.session:type_name -> wayfarer.expedition.v1.Session
+	5,   // 4: wayfarer.expedition.v1.Expedition.absence:type_name -> wayfarer.expedition.v1.Absence
+	6,   // 5: wayfarer.expedition.v1.Expedition.turn:type_name -> wayfarer.expedition.v1.Turn
+	7,   // 6: wayfarer.expedition.v1.Expedition.leadership:type_name -> wayfarer.expedition.v1.Leadership
+	47,  // 7: wayfarer.expedition.v1.Session.open_time:type_name -> google.protobuf.Timestamp
+	1,   // 8: wayfarer.expedition.v1.Absence.policy:type_name -> wayfarer.expedition.v1.Absence.Policy
+	48,  // 9: wayfarer.expedition.v1.Absence.idle_after:type_name -> google.protobuf.Duration
+	47,  // 10: wayfarer.expedition.v1.Turn.deadline:type_name -> google.protobuf.Timestamp
+	47,  // 11: wayfarer.expedition.v1.Leadership.deadline:type_name -> google.protobuf.Timestamp
+	5,   // 12: wayfarer.expedition.v1.CreateExpeditionRequest.absence:type_name -> wayfarer.expedition.v1.Absence
+	49,  // 13: wayfarer.expedition.v1.CreateExpeditionResponse.record:type_name -> wayfarer.type.v1.Record
+	3,   // 14: wayfarer.expedition.v1.CreateExpeditionResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
+	30,  // 15: wayfarer.expedition.v1.CreateExpeditionResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
+	3,   // 16: wayfarer.expedition.v1.GetExpeditionResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
+	3,   // 17: wayfarer.expedition.v1.ListExpeditionsResponse.expeditions:type_name -> wayfarer.expedition.v1.Expedition
+	49,  // 18: wayfarer.expedition.v1.WatchExpeditionResponse.record:type_name -> wayfarer.type.v1.Record
+	30,  // 19: wayfarer.expedition.v1.WatchExpeditionResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
+	50,  // 20: wayfarer.expedition.v1.ExecuteRequest.start_journey:type_name -> wayfarer.travel.v1.StartJourneyRequest
+	51,  // 21: wayfarer.expedition.v1.ExecuteRequest.move:type_name -> wayfarer.travel.v1.MoveRequest
+	52,  // 22: wayfarer.expedition.v1.ExecuteRequest.search:type_name -> wayfarer.travel.v1.SearchRequest
+	53,  // 23: wayfarer.expedition.v1.ExecuteRequest.forage:type_name -> wayfarer.travel.v1.ForageRequest
+	54,  // 24: wayfarer.expedition.v1.ExecuteRequest.prepare_remains:type_name -> wayfarer.travel.v1.PrepareRemainsRequest
+	55,  // 25: wayfarer.expedition.v1.ExecuteRequest.enter_location:type_name -> wayfarer.travel.v1.EnterLocationRequest
+	56,  // 26: wayfarer.expedition.v1.ExecuteRequest.leave_location:type_name -> wayfarer.travel.v1.LeaveLocationRequest
+	57,  // 27: wayfarer.expedition.v1.ExecuteRequest.buy_food:type_name -> wayfarer.travel.v1.BuyFoodRequest
+	58,  // 28: wayfarer.expedition.v1.ExecuteRequest.buy_gear:type_name -> wayfarer.travel.v1.BuyGearRequest
+	59,  // 29: wayfarer.expedition.v1.ExecuteRequest.add_member:type_name -> wayfarer.travel.v1.AddMemberRequest
+	60,  // 30: wayfarer.expedition.v1.ExecuteRequest.remove_member:type_name -> wayfarer.travel.v1.RemoveMemberRequest
+	61,  // 31: wayfarer.expedition.v1.ExecuteRequest.sell_remains:type_name -> wayfarer.travel.v1.SellRemainsRequest
+	62,  // 32: wayfarer.expedition.v1.ExecuteRequest.free_food_slots:type_name -> wayfarer.travel.v1.FreeFoodSlotsRequest
+	63,  // 33: wayfarer.expedition.v1.ExecuteRequest.distribute:type_name -> wayfarer.travel.v1.DistributeRequest
+	64,  // 34: wayfarer.expedition.v1.ExecuteRequest.loot:type_name -> wayfarer.travel.v1.LootRequest
+	65,  // 35: wayfarer.expedition.v1.ExecuteRequest.harm:type_name -> wayfarer.travel.v1.HarmRequest
+	66,  // 36: wayfarer.expedition.v1.ExecuteRequest.rest:type_name -> wayfarer.travel.v1.RestRequest
+	67,  // 37: wayfarer.expedition.v1.ExecuteRequest.long_rest:type_name -> wayfarer.travel.v1.LongRestRequest
+	68,  // 38: wayfarer.expedition.v1.ExecuteRequest.light:type_name -> wayfarer.travel.v1.LightRequest
+	69,  // 39: wayfarer.expedition.v1.ExecuteRequest.take_turn:type_name -> wayfarer.travel.v1.TakeTurnRequest
+	70,  // 40: wayfarer.expedition.v1.ExecuteRequest.retreat:type_name -> wayfarer.travel.v1.RetreatRequest
+	71,  // 41: wayfarer.expedition.v1.ExecuteRequest.end_journey:type_name -> wayfarer.travel.v1.EndJourneyRequest
+	72,  // 42: wayfarer.expedition.v1.ExecuteRequest.join_journey:type_name -> wayfarer.travel.v1.JoinJourneyRequest
+	73,  // 43: wayfarer.expedition.v1.ExecuteRequest.adjust_journey:type_name -> wayfarer.travel.v1.AdjustRequest
+	74,  // 44: wayfarer.expedition.v1.ExecuteRequest.start_run:type_name -> wayfarer.dungeon.v1.StartRunRequest
+	75,  // 45: wayfarer.expedition.v1.ExecuteRequest.draw:type_name -> wayfarer.dungeon.v1.DrawRequest
+	76,  // 46: wayfarer.expedition.v1.ExecuteRequest.act:type_name -> wayfarer.dungeon.v1.ActRequest
+	77,  // 47: wayfarer.expedition.v1.ExecuteRequest.complete:type_name -> wayfarer.dungeon.v1.CompleteRequest
+	78,  // 48: wayfarer.expedition.v1.ExecuteRequest.leave:type_name -> wayfarer.dungeon.v1.LeaveRequest
+	79,  // 49: wayfarer.expedition.v1.ExecuteRequest.promote:type_name -> wayfarer.dungeon.v1.PromoteRequest
+	80,  // 50: wayfarer.expedition.v1.ExecuteRequest.abandon_run:type_name -> wayfarer.dungeon.v1.AbandonRunRequest
+	81,  // 51: wayfarer.expedition.v1.ExecuteRequest.adjust_run:type_name -> wayfarer.dungeon.v1.AdjustRunRequest
+	82,  // 52: wayfarer.expedition.v1.ExecuteRequest.start_delve:type_name -> wayfarer.dungeon.v1.CreateDelveRequest
+	83,  // 53: wayfarer.expedition.v1.ExecuteRequest.record_members:type_name -> wayfarer.dungeon.v1.RecordMembersRequest
+	84,  // 54: wayfarer.expedition.v1.ExecuteRequest.record_provisions:type_name -> wayfarer.dungeon.v1.RecordProvisionsRequest
+	85,  // 55: wayfarer.expedition.v1.ExecuteRequest.record_lights:type_name -> wayfarer.dungeon.v1.RecordLightsRequest
+	86,  // 56: wayfarer.expedition.v1.ExecuteRequest.begin_delve:type_name -> wayfarer.dungeon.v1.BeginDelveRequest
+	87,  // 57: wayfarer.expedition.v1.ExecuteRequest.delve_move:type_name -> wayfarer.dungeon.v1.MoveRequest
+	88,  // 58: wayfarer.expedition.v1.ExecuteRequest.interact:type_name -> wayfarer.dungeon.v1.InteractRequest
+	89,  // 59: wayfarer.expedition.v1.ExecuteRequest.hunker_down:type_name -> wayfarer.dungeon.v1.HunkerDownRequest
+	90,  // 60: wayfarer.expedition.v1.ExecuteRequest.leave_hunker:type_name -> wayfarer.dungeon.v1.LeaveHunkerRequest
+	91,  // 61: wayfarer.expedition.v1.ExecuteRequest.wait:type_name -> wayfarer.dungeon.v1.WaitRequest
+	92,  // 62: wayfarer.expedition.v1.ExecuteRequest.add_real_time:type_name -> wayfarer.dungeon.v1.AddRealTimeRequest
+	93,  // 63: wayfarer.expedition.v1.ExecuteRequest.take_risk:type_name -> wayfarer.dungeon.v1.TakeRiskRequest
+	94,  // 64: wayfarer.expedition.v1.ExecuteRequest.short_rest:type_name -> wayfarer.dungeon.v1.ShortRestRequest
+	95,  // 65: wayfarer.expedition.v1.ExecuteRequest.delve_long_rest:type_name -> wayfarer.dungeon.v1.LongRestRequest
+	96,  // 66: wayfarer.expedition.v1.ExecuteRequest.start_combat:type_name -> wayfarer.dungeon.v1.StartCombatRequest
+	97,  // 67: wayfarer.expedition.v1.ExecuteRequest.fight_rounds:type_name -> wayfarer.dungeon.v1.FightRoundsRequest
+	98,  // 68: wayfarer.expedition.v1.ExecuteRequest.end_combat:type_name -> wayfarer.dungeon.v1.EndCombatRequest
+	99,  // 69: wayfarer.expedition.v1.ExecuteRequest.add_light:type_name -> wayfarer.dungeon.v1.AddLightRequest
+	100, // 70: wayfarer.expedition.v1.ExecuteRequest.switch_light:type_name -> wayfarer.dungeon.v1.SwitchLightRequest
+	101, // 71: wayfarer.expedition.v1.ExecuteRequest.refuel_light:type_name -> wayfarer.dungeon.v1.RefuelLightRequest
+	102, // 72: wayfarer.expedition.v1.ExecuteRequest.cast_spell:type_name -> wayfarer.dungeon.v1.CastSpellRequest
+	103, // 73: wayfarer.expedition.v1.ExecuteRequest.end_spell:type_name -> wayfarer.dungeon.v1.EndSpellRequest
+	104, // 74: wayfarer.expedition.v1.ExecuteRequest.leave_delve:type_name -> wayfarer.dungeon.v1.LeaveDelveRequest
+	105, // 75: wayfarer.expedition.v1.ExecuteRequest.narrate_event:type_name -> wayfarer.dungeon.v1.NarrateEventRequest
+	106, // 76: wayfarer.expedition.v1.ExecuteRequest.add_remark:type_name -> wayfarer.dungeon.v1.AddRemarkRequest
+	107, // 77: wayfarer.expedition.v1.ExecuteRequest.raise_danger:type_name -> wayfarer.dungeon.v1.RaiseDangerRequest
+	108, // 78: wayfarer.expedition.v1.ExecuteRequest.adjust_delve:type_name -> wayfarer.dungeon.v1.AdjustDelveRequest
+	49,  // 79: wayfarer.expedition.v1.ExecuteResponse.record:type_name -> wayfarer.type.v1.Record
+	3,   // 80: wayfarer.expedition.v1.ExecuteResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
+	109, // 81: wayfarer.expedition.v1.ExecuteResponse.start_journey:type_name -> wayfarer.travel.v1.StartJourneyResponse
+	110, // 82: wayfarer.expedition.v1.ExecuteResponse.move:type_name -> wayfarer.travel.v1.MoveResponse
+	111, // 83: wayfarer.expedition.v1.ExecuteResponse.search:type_name -> wayfarer.travel.v1.SearchResponse
+	112, // 84: wayfarer.expedition.v1.ExecuteResponse.forage:type_name -> wayfarer.travel.v1.ForageResponse
+	113, // 85: wayfarer.expedition.v1.ExecuteResponse.prepare_remains:type_name -> wayfarer.travel.v1.PrepareRemainsResponse
+	114, // 86: wayfarer.expedition.v1.ExecuteResponse.enter_location:type_name -> wayfarer.travel.v1.EnterLocationResponse
+	115, // 87: wayfarer.expedition.v1.ExecuteResponse.leave_location:type_name -> wayfarer.travel.v1.LeaveLocationResponse
+	116, // 88: wayfarer.expedition.v1.ExecuteResponse.buy_food:type_name -> wayfarer.travel.v1.BuyFoodResponse
+	117, // 89: wayfarer.expedition.v1.ExecuteResponse.buy_gear:type_name -> wayfarer.travel.v1.BuyGearResponse
+	118, // 90: wayfarer.expedition.v1.ExecuteResponse.add_member:type_name -> wayfarer.travel.v1.AddMemberResponse
+	119, // 91: wayfarer.expedition.v1.ExecuteResponse.remove_member:type_name -> wayfarer.travel.v1.RemoveMemberResponse
+	120, // 92: wayfarer.expedition.v1.ExecuteResponse.sell_remains:type_name -> wayfarer.travel.v1.SellRemainsResponse
+	121, // 93: wayfarer.expedition.v1.ExecuteResponse.free_food_slots:type_name -> wayfarer.travel.v1.FreeFoodSlotsResponse
+	122, // 94: wayfarer.expedition.v1.ExecuteResponse.distribute:type_name -> wayfarer.travel.v1.DistributeResponse
+	123, // 95: wayfarer.expedition.v1.ExecuteResponse.loot:type_name -> wayfarer.travel.v1.LootResponse
+	124, // 96: wayfarer.expedition.v1.ExecuteResponse.harm:type_name -> wayfarer.travel.v1.HarmResponse
+	125, // 97: wayfarer.expedition.v1.ExecuteResponse.rest:type_name -> wayfarer.travel.v1.RestResponse
+	126, // 98: wayfarer.expedition.v1.ExecuteResponse.long_rest:type_name -> wayfarer.travel.v1.LongRestResponse
+	127, // 99: wayfarer.expedition.v1.ExecuteResponse.light:type_name -> wayfarer.travel.v1.LightResponse
+	128, // 100: wayfarer.expedition.v1.ExecuteResponse.take_turn:type_name -> wayfarer.travel.v1.TakeTurnResponse
+	129, // 101: wayfarer.expedition.v1.ExecuteResponse.retreat:type_name -> wayfarer.travel.v1.RetreatResponse
+	130, // 102: wayfarer.expedition.v1.ExecuteResponse.end_journey:type_name -> wayfarer.travel.v1.EndJourneyResponse
+	131, // 103: wayfarer.expedition.v1.ExecuteResponse.join_journey:type_name -> wayfarer.travel.v1.JoinJourneyResponse
+	132, // 104: wayfarer.expedition.v1.ExecuteResponse.adjust_journey:type_name -> wayfarer.travel.v1.AdjustResponse
+	133, // 105: wayfarer.expedition.v1.ExecuteResponse.start_run:type_name -> wayfarer.dungeon.v1.StartRunResponse
+	134, // 106: wayfarer.expedition.v1.ExecuteResponse.draw:type_name -> wayfarer.dungeon.v1.DrawResponse
+	135, // 107: wayfarer.expedition.v1.ExecuteResponse.act:type_name -> wayfarer.dungeon.v1.ActResponse
+	136, // 108: wayfarer.expedition.v1.ExecuteResponse.complete:type_name -> wayfarer.dungeon.v1.CompleteResponse
+	137, // 109: wayfarer.expedition.v1.ExecuteResponse.leave:type_name -> wayfarer.dungeon.v1.LeaveResponse
+	138, // 110: wayfarer.expedition.v1.ExecuteResponse.promote:type_name -> wayfarer.dungeon.v1.PromoteResponse
+	139, // 111: wayfarer.expedition.v1.ExecuteResponse.abandon_run:type_name -> wayfarer.dungeon.v1.AbandonRunResponse
+	140, // 112: wayfarer.expedition.v1.ExecuteResponse.adjust_run:type_name -> wayfarer.dungeon.v1.AdjustRunResponse
+	141, // 113: wayfarer.expedition.v1.ExecuteResponse.start_delve:type_name -> wayfarer.dungeon.v1.CreateDelveResponse
+	142, // 114: wayfarer.expedition.v1.ExecuteResponse.record_members:type_name -> wayfarer.dungeon.v1.RecordMembersResponse
+	143, // 115: wayfarer.expedition.v1.ExecuteResponse.record_provisions:type_name -> wayfarer.dungeon.v1.RecordProvisionsResponse
+	144, // 116: wayfarer.expedition.v1.ExecuteResponse.record_lights:type_name -> wayfarer.dungeon.v1.RecordLightsResponse
+	145, // 117: wayfarer.expedition.v1.ExecuteResponse.begin_delve:type_name -> wayfarer.dungeon.v1.BeginDelveResponse
+	146, // 118: wayfarer.expedition.v1.ExecuteResponse.delve_move:type_name -> wayfarer.dungeon.v1.MoveResponse
+	147, // 119: wayfarer.expedition.v1.ExecuteResponse.interact:type_name -> wayfarer.dungeon.v1.InteractResponse
+	148, // 120: wayfarer.expedition.v1.ExecuteResponse.hunker_down:type_name -> wayfarer.dungeon.v1.HunkerDownResponse
+	149, // 121: wayfarer.expedition.v1.ExecuteResponse.leave_hunker:type_name -> wayfarer.dungeon.v1.LeaveHunkerResponse
+	150, // 122: wayfarer.expedition.v1.ExecuteResponse.wait:type_name -> wayfarer.dungeon.v1.WaitResponse
+	151, // 123: wayfarer.expedition.v1.ExecuteResponse.add_real_time:type_name -> wayfarer.dungeon.v1.AddRealTimeResponse
+	152, // 124: wayfarer.expedition.v1.ExecuteResponse.take_risk:type_name -> wayfarer.dungeon.v1.TakeRiskResponse
+	153, // 125: wayfarer.expedition.v1.ExecuteResponse.short_rest:type_name -> wayfarer.dungeon.v1.ShortRestResponse
+	154, // 126: wayfarer.expedition.v1.ExecuteResponse.delve_long_rest:type_name -> wayfarer.dungeon.v1.LongRestResponse
+	155, // 127: wayfarer.expedition.v1.ExecuteResponse.start_combat:type_name -> wayfarer.dungeon.v1.StartCombatResponse
+	156, // 128: wayfarer.expedition.v1.ExecuteResponse.fight_rounds:type_name -> wayfarer.dungeon.v1.FightRoundsResponse
+	157, // 129: wayfarer.expedition.v1.ExecuteResponse.end_combat:type_name -> wayfarer.dungeon.v1.EndCombatResponse
+	158, // 130: wayfarer.expedition.v1.ExecuteResponse.add_light:type_name -> wayfarer.dungeon.v1.AddLightResponse
+	159, // 131: wayfarer.expedition.v1.ExecuteResponse.switch_light:type_name -> wayfarer.dungeon.v1.SwitchLightResponse
+	160, // 132: wayfarer.expedition.v1.ExecuteResponse.refuel_light:type_name -> wayfarer.dungeon.v1.RefuelLightResponse
+	161, // 133: wayfarer.expedition.v1.ExecuteResponse.cast_spell:type_name -> wayfarer.dungeon.v1.CastSpellResponse
+	162, // 134: wayfarer.expedition.v1.ExecuteResponse.end_spell:type_name -> wayfarer.dungeon.v1.EndSpellResponse
+	163, // 135: wayfarer.expedition.v1.ExecuteResponse.leave_delve:type_name -> wayfarer.dungeon.v1.LeaveDelveResponse
+	164, // 136: wayfarer.expedition.v1.ExecuteResponse.narrate_event:type_name -> wayfarer.dungeon.v1.NarrateEventResponse
+	165, // 137: wayfarer.expedition.v1.ExecuteResponse.add_remark:type_name -> wayfarer.dungeon.v1.AddRemarkResponse
+	166, // 138: wayfarer.expedition.v1.ExecuteResponse.raise_danger:type_name -> wayfarer.dungeon.v1.RaiseDangerResponse
+	167, // 139: wayfarer.expedition.v1.ExecuteResponse.adjust_delve:type_name -> wayfarer.dungeon.v1.AdjustDelveResponse
+	49,  // 140: wayfarer.expedition.v1.AbandonExpeditionResponse.record:type_name -> wayfarer.type.v1.Record
+	3,   // 141: wayfarer.expedition.v1.AbandonExpeditionResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
+	30,  // 142: wayfarer.expedition.v1.AbandonExpeditionResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
+	49,  // 143: wayfarer.expedition.v1.OpenSessionResponse.record:type_name -> wayfarer.type.v1.Record
+	3,   // 144: wayfarer.expedition.v1.OpenSessionResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
+	30,  // 145: wayfarer.expedition.v1.OpenSessionResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
+	49,  // 146: wayfarer.expedition.v1.CloseSessionResponse.record:type_name -> wayfarer.type.v1.Record
+	3,   // 147: wayfarer.expedition.v1.CloseSessionResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
+	30,  // 148: wayfarer.expedition.v1.CloseSessionResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
+	5,   // 149: wayfarer.expedition.v1.SetAbsenceRequest.absence:type_name -> wayfarer.expedition.v1.Absence
+	49,  // 150: wayfarer.expedition.v1.SetAbsenceResponse.record:type_name -> wayfarer.type.v1.Record
+	3,   // 151: wayfarer.expedition.v1.SetAbsenceResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
+	30,  // 152: wayfarer.expedition.v1.SetAbsenceResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
+	49,  // 153: wayfarer.expedition.v1.HandOverLeadershipResponse.record:type_name -> wayfarer.type.v1.Record
+	3,   // 154: wayfarer.expedition.v1.HandOverLeadershipResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
+	30,  // 155: wayfarer.expedition.v1.HandOverLeadershipResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
+	49,  // 156: wayfarer.expedition.v1.ReclaimLeadershipResponse.record:type_name -> wayfarer.type.v1.Record
+	3,   // 157: wayfarer.expedition.v1.ReclaimLeadershipResponse.expedition:type_name -> wayfarer.expedition.v1.Expedition
+	30,  // 158: wayfarer.expedition.v1.ReclaimLeadershipResponse.events:type_name -> wayfarer.expedition.v1.ExpeditionEvent
+	31,  // 159: wayfarer.expedition.v1.ExpeditionEvent.created:type_name -> wayfarer.expedition.v1.ExpeditionCreated
+	32,  // 160: wayfarer.expedition.v1.ExpeditionEvent.start_intended:type_name -> wayfarer.expedition.v1.StartIntended
+	34,  // 161: wayfarer.expedition.v1.ExpeditionEvent.start_refused:type_name -> wayfarer.expedition.v1.StartRefused
+	35,  // 162: wayfarer.expedition.v1.ExpeditionEvent.logged:type_name -> wayfarer.expedition.v1.RecordLogged
+	36,  // 163: wayfarer.expedition.v1.ExpeditionEvent.executed:type_name -> wayfarer.expedition.v1.CommandExecuted
+	37,  // 164: wayfarer.expedition.v1.ExpeditionEvent.phase_changed:type_name -> wayfarer.expedition.v1.PhaseChanged
+	38,  // 165: wayfarer.expedition.v1.ExpeditionEvent.concluded:type_name -> wayfarer.expedition.v1.ExpeditionConcluded
+	39,  // 166: wayfarer.expedition.v1.ExpeditionEvent.session_opened:type_name -> wayfarer.expedition.v1.SessionOpened
+	40,  // 167: wayfarer.expedition.v1.ExpeditionEvent.session_closed:type_name -> wayfarer.expedition.v1.SessionClosed
+	41,  // 168: wayfarer.expedition.v1.ExpeditionEvent.clock_intended:type_name -> wayfarer.expedition.v1.ClockIntended
+	42,  // 169: wayfarer.expedition.v1.ExpeditionEvent.clock_advanced:type_name -> wayfarer.expedition.v1.ClockAdvanced
+	43,  // 170: wayfarer.expedition.v1.ExpeditionEvent.absence_set:type_name -> wayfarer.expedition.v1.AbsenceSet
+	44,  // 171: wayfarer.expedition.v1.ExpeditionEvent.turn_changed:type_name -> wayfarer.expedition.v1.TurnChanged
+	45,  // 172: wayfarer.expedition.v1.ExpeditionEvent.stood_in:type_name -> wayfarer.expedition.v1.StoodIn
+	46,  // 173: wayfarer.expedition.v1.ExpeditionEvent.leadership_changed:type_name -> wayfarer.expedition.v1.LeadershipChanged
+	5,   // 174: wayfarer.expedition.v1.ExpeditionCreated.absence:type_name -> wayfarer.expedition.v1.Absence
+	33,  // 175: wayfarer.expedition.v1.StartIntended.command:type_name -> wayfarer.expedition.v1.StartCommand
+	50,  // 176: wayfarer.expedition.v1.StartCommand.start_journey:type_name -> wayfarer.travel.v1.StartJourneyRequest
+	74,  // 177: wayfarer.expedition.v1.StartCommand.start_run:type_name -> wayfarer.dungeon.v1.StartRunRequest
+	82,  // 178: wayfarer.expedition.v1.StartCommand.start_delve:type_name -> wayfarer.dungeon.v1.CreateDelveRequest
+	49,  // 179: wayfarer.expedition.v1.RecordLogged.record:type_name -> wayfarer.type.v1.Record
+	168, // 180: wayfarer.expedition.v1.RecordLogged.journey_events:type_name -> wayfarer.travel.v1.JourneyEvent
+	169, // 181: wayfarer.expedition.v1.RecordLogged.run_events:type_name -> wayfarer.dungeon.v1.RunEvent
+	170, // 182: wayfarer.expedition.v1.RecordLogged.delve_events:type_name -> wayfarer.dungeon.v1.DelveEvent
+	0,   // 183: wayfarer.expedition.v1.PhaseChanged.phase:type_name -> wayfarer.expedition.v1.Expedition.Phase
+	47,  // 184: wayfarer.expedition.v1.SessionOpened.time:type_name -> google.protobuf.Timestamp
+	5,   // 185: wayfarer.expedition.v1.AbsenceSet.absence:type_name -> wayfarer.expedition.v1.Absence
+	6,   // 186: wayfarer.expedition.v1.TurnChanged.turn:type_name -> wayfarer.expedition.v1.Turn
+	7,   // 187: wayfarer.expedition.v1.LeadershipChanged.leadership:type_name -> wayfarer.expedition.v1.Leadership
+	2,   // 188: wayfarer.expedition.v1.LeadershipChanged.cause:type_name -> wayfarer.expedition.v1.LeadershipChanged.Cause
+	8,   // 189: wayfarer.expedition.v1.ExpeditionService.CreateExpedition:input_type -> wayfarer.expedition.v1.CreateExpeditionRequest
+	10,  // 190: wayfarer.expedition.v1.ExpeditionService.GetExpedition:input_type -> wayfarer.expedition.v1.GetExpeditionRequest
+	12,  // 191: wayfarer.expedition.v1.ExpeditionService.ListExpeditions:input_type -> wayfarer.expedition.v1.ListExpeditionsRequest
+	14,  // 192: wayfarer.expedition.v1.ExpeditionService.WatchExpedition:input_type -> wayfarer.expedition.v1.WatchExpeditionRequest
+	16,  // 193: wayfarer.expedition.v1.ExpeditionService.Execute:input_type -> wayfarer.expedition.v1.ExecuteRequest
+	20,  // 194: wayfarer.expedition.v1.ExpeditionService.OpenSession:input_type -> wayfarer.expedition.v1.OpenSessionRequest
+	22,  // 195: wayfarer.expedition.v1.ExpeditionService.CloseSession:input_type -> wayfarer.expedition.v1.CloseSessionRequest
+	24,  // 196: wayfarer.expedition.v1.ExpeditionService.SetAbsence:input_type -> wayfarer.expedition.v1.SetAbsenceRequest
+	26,  // 197: wayfarer.expedition.v1.ExpeditionService.HandOverLeadership:input_type -> wayfarer.expedition.v1.HandOverLeadershipRequest
+	28,  // 198: wayfarer.expedition.v1.ExpeditionService.ReclaimLeadership:input_type -> wayfarer.expedition.v1.ReclaimLeadershipRequest
+	18,  // 199: wayfarer.expedition.v1.ExpeditionService.AbandonExpedition:input_type -> wayfarer.expedition.v1.AbandonExpeditionRequest
+	9,   // 200: wayfarer.expedition.v1.ExpeditionService.CreateExpedition:output_type -> wayfarer.expedition.v1.CreateExpeditionResponse
+	11,  // 201: wayfarer.expedition.v1.ExpeditionService.GetExpedition:output_type -> wayfarer.expedition.v1.GetExpeditionResponse
+	13,  // 202: wayfarer.expedition.v1.ExpeditionService.ListExpeditions:output_type -> wayfarer.expedition.v1.ListExpeditionsResponse
+	15,  // 203: wayfarer.expedition.v1.ExpeditionService.WatchExpedition:output_type -> wayfarer.expedition.v1.WatchExpeditionResponse
+	17,  // 204: wayfarer.expedition.v1.ExpeditionService.Execute:output_type -> wayfarer.expedition.v1.ExecuteResponse
+	21,  // 205: wayfarer.expedition.v1.ExpeditionService.OpenSession:output_type -> wayfarer.expedition.v1.OpenSessionResponse
+	23,  // 206: wayfarer.expedition.v1.ExpeditionService.CloseSession:output_type -> wayfarer.expedition.v1.CloseSessionResponse
+	25,  // 207: wayfarer.expedition.v1.ExpeditionService.SetAbsence:output_type -> wayfarer.expedition.v1.SetAbsenceResponse
+	27,  // 208: wayfarer.expedition.v1.ExpeditionService.HandOverLeadership:output_type -> wayfarer.expedition.v1.HandOverLeadershipResponse
+	29,  // 209: wayfarer.expedition.v1.ExpeditionService.ReclaimLeadership:output_type -> wayfarer.expedition.v1.ReclaimLeadershipResponse
+	19,  // 210: wayfarer.expedition.v1.ExpeditionService.AbandonExpedition:output_type -> wayfarer.expedition.v1.AbandonExpeditionResponse
+	200, // [200:211] is the sub-list for method output_type
+	189, // [189:200] is the sub-list for method input_type
+	189, // [189:189] is the sub-list for extension type_name
+	189, // [189:189] is the sub-list for extension extendee
+	0,   // [0:189] is the sub-list for field type_name
 }
 
 func init() { file_wayfarer_expedition_v1_expedition_proto_init() }
@@ -5722,7 +6289,8 @@ func file_wayfarer_expedition_v1_expedition_proto_init() {
 	file_wayfarer_expedition_v1_expedition_proto_msgTypes[0].OneofWrappers = []any{}
 	file_wayfarer_expedition_v1_expedition_proto_msgTypes[2].OneofWrappers = []any{}
 	file_wayfarer_expedition_v1_expedition_proto_msgTypes[3].OneofWrappers = []any{}
-	file_wayfarer_expedition_v1_expedition_proto_msgTypes[12].OneofWrappers = []any{
+	file_wayfarer_expedition_v1_expedition_proto_msgTypes[4].OneofWrappers = []any{}
+	file_wayfarer_expedition_v1_expedition_proto_msgTypes[13].OneofWrappers = []any{
 		(*ExecuteRequest_StartJourney)(nil),
 		(*ExecuteRequest_Move)(nil),
 		(*ExecuteRequest_Search)(nil),
@@ -5783,7 +6351,7 @@ func file_wayfarer_expedition_v1_expedition_proto_init() {
 		(*ExecuteRequest_RaiseDanger)(nil),
 		(*ExecuteRequest_AdjustDelve)(nil),
 	}
-	file_wayfarer_expedition_v1_expedition_proto_msgTypes[13].OneofWrappers = []any{
+	file_wayfarer_expedition_v1_expedition_proto_msgTypes[14].OneofWrappers = []any{
 		(*ExecuteResponse_StartJourney)(nil),
 		(*ExecuteResponse_Move)(nil),
 		(*ExecuteResponse_Search)(nil),
@@ -5844,7 +6412,7 @@ func file_wayfarer_expedition_v1_expedition_proto_init() {
 		(*ExecuteResponse_RaiseDanger)(nil),
 		(*ExecuteResponse_AdjustDelve)(nil),
 	}
-	file_wayfarer_expedition_v1_expedition_proto_msgTypes[22].OneofWrappers = []any{
+	file_wayfarer_expedition_v1_expedition_proto_msgTypes[27].OneofWrappers = []any{
 		(*ExpeditionEvent_Created)(nil),
 		(*ExpeditionEvent_StartIntended)(nil),
 		(*ExpeditionEvent_StartRefused)(nil),
@@ -5859,20 +6427,22 @@ func file_wayfarer_expedition_v1_expedition_proto_init() {
 		(*ExpeditionEvent_AbsenceSet)(nil),
 		(*ExpeditionEvent_TurnChanged)(nil),
 		(*ExpeditionEvent_StoodIn)(nil),
+		(*ExpeditionEvent_LeadershipChanged)(nil),
 	}
-	file_wayfarer_expedition_v1_expedition_proto_msgTypes[25].OneofWrappers = []any{
+	file_wayfarer_expedition_v1_expedition_proto_msgTypes[30].OneofWrappers = []any{
 		(*StartCommand_StartJourney)(nil),
 		(*StartCommand_StartRun)(nil),
 		(*StartCommand_StartDelve)(nil),
 	}
-	file_wayfarer_expedition_v1_expedition_proto_msgTypes[36].OneofWrappers = []any{}
+	file_wayfarer_expedition_v1_expedition_proto_msgTypes[41].OneofWrappers = []any{}
+	file_wayfarer_expedition_v1_expedition_proto_msgTypes[43].OneofWrappers = []any{}
 	type x struct{}
 	out := protoimpl.TypeBuilder{
 		File: protoimpl.DescBuilder{
 			GoPackagePath: reflect.TypeOf(x{}).PkgPath(),
 			RawDescriptor: unsafe.Slice(unsafe.StringData(file_wayfarer_expedition_v1_expedition_proto_rawDesc), len(file_wayfarer_expedition_v1_expedition_proto_rawDesc)),
-			NumEnums:      2,
-			NumMessages:   38,
+			NumEnums:      3,
+			NumMessages:   44,
 			NumExtensions: 0,
 			NumServices:   1,
 		},

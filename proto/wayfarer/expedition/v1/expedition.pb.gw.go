@@ -389,6 +389,96 @@ func local_request_ExpeditionService_SetAbsence_0(ctx context.Context, marshaler
 	return msg, metadata, err
 }
 
+func request_ExpeditionService_HandOverLeadership_0(ctx context.Context, marshaler runtime.Marshaler, client ExpeditionServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq HandOverLeadershipRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["name"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "name")
+	}
+	protoReq.Name, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "name", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.HandOverLeadership(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_ExpeditionService_HandOverLeadership_0(ctx context.Context, marshaler runtime.Marshaler, server ExpeditionServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq HandOverLeadershipRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["name"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "name")
+	}
+	protoReq.Name, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "name", err)
+	}
+	msg, err := server.HandOverLeadership(ctx, &protoReq)
+	return msg, metadata, err
+}
+
+func request_ExpeditionService_ReclaimLeadership_0(ctx context.Context, marshaler runtime.Marshaler, client ExpeditionServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ReclaimLeadershipRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["name"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "name")
+	}
+	protoReq.Name, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "name", err)
+	}
+	if req.Body != nil {
+		_, _ = io.Copy(io.Discard, req.Body)
+	}
+	msg, err := client.ReclaimLeadership(ctx, &protoReq, grpc.Header(&metadata.HeaderMD), grpc.Trailer(&metadata.TrailerMD))
+	return msg, metadata, err
+}
+
+func local_request_ExpeditionService_ReclaimLeadership_0(ctx context.Context, marshaler runtime.Marshaler, server ExpeditionServiceServer, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
+	var (
+		protoReq ReclaimLeadershipRequest
+		metadata runtime.ServerMetadata
+		err      error
+	)
+	if err := marshaler.NewDecoder(req.Body).Decode(&protoReq); err != nil && !errors.Is(err, io.EOF) {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "%v", err)
+	}
+	val, ok := pathParams["name"]
+	if !ok {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "missing parameter %s", "name")
+	}
+	protoReq.Name, err = runtime.String(val)
+	if err != nil {
+		return nil, metadata, status.Errorf(codes.InvalidArgument, "type mismatch, parameter: %s, error: %v", "name", err)
+	}
+	msg, err := server.ReclaimLeadership(ctx, &protoReq)
+	return msg, metadata, err
+}
+
 func request_ExpeditionService_AbandonExpedition_0(ctx context.Context, marshaler runtime.Marshaler, client ExpeditionServiceClient, req *http.Request, pathParams map[string]string) (proto.Message, runtime.ServerMetadata, error) {
 	var (
 		protoReq AbandonExpeditionRequest
@@ -587,6 +677,46 @@ func RegisterExpeditionServiceHandlerServer(ctx context.Context, mux *runtime.Se
 		}
 		forward_ExpeditionService_SetAbsence_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_ExpeditionService_HandOverLeadership_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/wayfarer.expedition.v1.ExpeditionService/HandOverLeadership", runtime.WithHTTPPathPattern("/v1/{name=campaigns/*/expeditions/*}:handOverLeadership"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_ExpeditionService_HandOverLeadership_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_ExpeditionService_HandOverLeadership_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_ExpeditionService_ReclaimLeadership_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		var stream runtime.ServerTransportStream
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &stream)
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateIncomingContext(ctx, mux, req, "/wayfarer.expedition.v1.ExpeditionService/ReclaimLeadership", runtime.WithHTTPPathPattern("/v1/{name=campaigns/*/expeditions/*}:reclaimLeadership"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := local_request_ExpeditionService_ReclaimLeadership_0(annotatedContext, inboundMarshaler, server, req, pathParams)
+		md.HeaderMD, md.TrailerMD = metadata.Join(md.HeaderMD, stream.Header()), metadata.Join(md.TrailerMD, stream.Trailer())
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_ExpeditionService_ReclaimLeadership_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_ExpeditionService_AbandonExpedition_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -783,6 +913,40 @@ func RegisterExpeditionServiceHandlerClient(ctx context.Context, mux *runtime.Se
 		}
 		forward_ExpeditionService_SetAbsence_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
 	})
+	mux.Handle(http.MethodPost, pattern_ExpeditionService_HandOverLeadership_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/wayfarer.expedition.v1.ExpeditionService/HandOverLeadership", runtime.WithHTTPPathPattern("/v1/{name=campaigns/*/expeditions/*}:handOverLeadership"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_ExpeditionService_HandOverLeadership_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_ExpeditionService_HandOverLeadership_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
+	mux.Handle(http.MethodPost, pattern_ExpeditionService_ReclaimLeadership_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
+		ctx, cancel := context.WithCancel(req.Context())
+		defer cancel()
+		inboundMarshaler, outboundMarshaler := runtime.MarshalerForRequest(mux, req)
+		annotatedContext, err := runtime.AnnotateContext(ctx, mux, req, "/wayfarer.expedition.v1.ExpeditionService/ReclaimLeadership", runtime.WithHTTPPathPattern("/v1/{name=campaigns/*/expeditions/*}:reclaimLeadership"))
+		if err != nil {
+			runtime.HTTPError(ctx, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		resp, md, err := request_ExpeditionService_ReclaimLeadership_0(annotatedContext, inboundMarshaler, client, req, pathParams)
+		annotatedContext = runtime.NewServerMetadataContext(annotatedContext, md)
+		if err != nil {
+			runtime.HTTPError(annotatedContext, mux, outboundMarshaler, w, req, err)
+			return
+		}
+		forward_ExpeditionService_ReclaimLeadership_0(annotatedContext, mux, outboundMarshaler, w, req, resp, mux.GetForwardResponseOptions()...)
+	})
 	mux.Handle(http.MethodPost, pattern_ExpeditionService_AbandonExpedition_0, func(w http.ResponseWriter, req *http.Request, pathParams map[string]string) {
 		ctx, cancel := context.WithCancel(req.Context())
 		defer cancel()
@@ -813,25 +977,29 @@ func (m response_ExpeditionService_GetExpedition_0) XXX_ResponseBody() interface
 }
 
 var (
-	pattern_ExpeditionService_CreateExpedition_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "expeditions"}, ""))
-	pattern_ExpeditionService_GetExpedition_0     = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "expeditions", "name"}, ""))
-	pattern_ExpeditionService_ListExpeditions_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "expeditions"}, ""))
-	pattern_ExpeditionService_WatchExpedition_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "expeditions", "name"}, "watch"))
-	pattern_ExpeditionService_Execute_0           = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "expeditions", "name"}, "execute"))
-	pattern_ExpeditionService_OpenSession_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "expeditions", "name"}, "openSession"))
-	pattern_ExpeditionService_CloseSession_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "expeditions", "name"}, "closeSession"))
-	pattern_ExpeditionService_SetAbsence_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "expeditions", "name"}, "setAbsence"))
-	pattern_ExpeditionService_AbandonExpedition_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "expeditions", "name"}, "abandon"))
+	pattern_ExpeditionService_CreateExpedition_0   = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "expeditions"}, ""))
+	pattern_ExpeditionService_GetExpedition_0      = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "expeditions", "name"}, ""))
+	pattern_ExpeditionService_ListExpeditions_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 4, 2, 5, 2, 2, 3}, []string{"v1", "campaigns", "parent", "expeditions"}, ""))
+	pattern_ExpeditionService_WatchExpedition_0    = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "expeditions", "name"}, "watch"))
+	pattern_ExpeditionService_Execute_0            = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "expeditions", "name"}, "execute"))
+	pattern_ExpeditionService_OpenSession_0        = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "expeditions", "name"}, "openSession"))
+	pattern_ExpeditionService_CloseSession_0       = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "expeditions", "name"}, "closeSession"))
+	pattern_ExpeditionService_SetAbsence_0         = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "expeditions", "name"}, "setAbsence"))
+	pattern_ExpeditionService_HandOverLeadership_0 = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "expeditions", "name"}, "handOverLeadership"))
+	pattern_ExpeditionService_ReclaimLeadership_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "expeditions", "name"}, "reclaimLeadership"))
+	pattern_ExpeditionService_AbandonExpedition_0  = runtime.MustPattern(runtime.NewPattern(1, []int{2, 0, 2, 1, 1, 0, 2, 2, 1, 0, 4, 4, 5, 3}, []string{"v1", "campaigns", "expeditions", "name"}, "abandon"))
 )
 
 var (
-	forward_ExpeditionService_CreateExpedition_0  = runtime.ForwardResponseMessage
-	forward_ExpeditionService_GetExpedition_0     = runtime.ForwardResponseMessage
-	forward_ExpeditionService_ListExpeditions_0   = runtime.ForwardResponseMessage
-	forward_ExpeditionService_WatchExpedition_0   = runtime.ForwardResponseStream
-	forward_ExpeditionService_Execute_0           = runtime.ForwardResponseMessage
-	forward_ExpeditionService_OpenSession_0       = runtime.ForwardResponseMessage
-	forward_ExpeditionService_CloseSession_0      = runtime.ForwardResponseMessage
-	forward_ExpeditionService_SetAbsence_0        = runtime.ForwardResponseMessage
-	forward_ExpeditionService_AbandonExpedition_0 = runtime.ForwardResponseMessage
+	forward_ExpeditionService_CreateExpedition_0   = runtime.ForwardResponseMessage
+	forward_ExpeditionService_GetExpedition_0      = runtime.ForwardResponseMessage
+	forward_ExpeditionService_ListExpeditions_0    = runtime.ForwardResponseMessage
+	forward_ExpeditionService_WatchExpedition_0    = runtime.ForwardResponseStream
+	forward_ExpeditionService_Execute_0            = runtime.ForwardResponseMessage
+	forward_ExpeditionService_OpenSession_0        = runtime.ForwardResponseMessage
+	forward_ExpeditionService_CloseSession_0       = runtime.ForwardResponseMessage
+	forward_ExpeditionService_SetAbsence_0         = runtime.ForwardResponseMessage
+	forward_ExpeditionService_HandOverLeadership_0 = runtime.ForwardResponseMessage
+	forward_ExpeditionService_ReclaimLeadership_0  = runtime.ForwardResponseMessage
+	forward_ExpeditionService_AbandonExpedition_0  = runtime.ForwardResponseMessage
 )

@@ -21,15 +21,17 @@ import (
 const _ = grpc.SupportPackageIsVersion9
 
 const (
-	ExpeditionService_CreateExpedition_FullMethodName  = "/wayfarer.expedition.v1.ExpeditionService/CreateExpedition"
-	ExpeditionService_GetExpedition_FullMethodName     = "/wayfarer.expedition.v1.ExpeditionService/GetExpedition"
-	ExpeditionService_ListExpeditions_FullMethodName   = "/wayfarer.expedition.v1.ExpeditionService/ListExpeditions"
-	ExpeditionService_WatchExpedition_FullMethodName   = "/wayfarer.expedition.v1.ExpeditionService/WatchExpedition"
-	ExpeditionService_Execute_FullMethodName           = "/wayfarer.expedition.v1.ExpeditionService/Execute"
-	ExpeditionService_OpenSession_FullMethodName       = "/wayfarer.expedition.v1.ExpeditionService/OpenSession"
-	ExpeditionService_CloseSession_FullMethodName      = "/wayfarer.expedition.v1.ExpeditionService/CloseSession"
-	ExpeditionService_SetAbsence_FullMethodName        = "/wayfarer.expedition.v1.ExpeditionService/SetAbsence"
-	ExpeditionService_AbandonExpedition_FullMethodName = "/wayfarer.expedition.v1.ExpeditionService/AbandonExpedition"
+	ExpeditionService_CreateExpedition_FullMethodName   = "/wayfarer.expedition.v1.ExpeditionService/CreateExpedition"
+	ExpeditionService_GetExpedition_FullMethodName      = "/wayfarer.expedition.v1.ExpeditionService/GetExpedition"
+	ExpeditionService_ListExpeditions_FullMethodName    = "/wayfarer.expedition.v1.ExpeditionService/ListExpeditions"
+	ExpeditionService_WatchExpedition_FullMethodName    = "/wayfarer.expedition.v1.ExpeditionService/WatchExpedition"
+	ExpeditionService_Execute_FullMethodName            = "/wayfarer.expedition.v1.ExpeditionService/Execute"
+	ExpeditionService_OpenSession_FullMethodName        = "/wayfarer.expedition.v1.ExpeditionService/OpenSession"
+	ExpeditionService_CloseSession_FullMethodName       = "/wayfarer.expedition.v1.ExpeditionService/CloseSession"
+	ExpeditionService_SetAbsence_FullMethodName         = "/wayfarer.expedition.v1.ExpeditionService/SetAbsence"
+	ExpeditionService_HandOverLeadership_FullMethodName = "/wayfarer.expedition.v1.ExpeditionService/HandOverLeadership"
+	ExpeditionService_ReclaimLeadership_FullMethodName  = "/wayfarer.expedition.v1.ExpeditionService/ReclaimLeadership"
+	ExpeditionService_AbandonExpedition_FullMethodName  = "/wayfarer.expedition.v1.ExpeditionService/AbandonExpedition"
 )
 
 // ExpeditionServiceClient is the client API for ExpeditionService service.
@@ -72,6 +74,18 @@ type ExpeditionServiceClient interface {
 	// SetAbsence changes what happens when those whose turn it is let it pass. It holds from the next turn on. By the creator
 	// or a GM. Refused: EXPEDITION_ENDED.
 	SetAbsence(ctx context.Context, in *SetAbsenceRequest, opts ...grpc.CallOption) (*SetAbsenceResponse, error)
+	// HandOverLeadership gives the leadership of the open run to another member, whoever leads and however lately they were
+	// seen. By a GM. Between challenges, or before the first act of one (DIG-PARTY-07).
+	// Refused: EXPEDITION_ENDED, WRONG_PHASE (no run is open; metadata phase), NOT_A_MEMBER, ACTS_PENDING. Anybody else gets
+	// PERMISSION_DENIED NOT_GM. UNAVAILABLE as Execute is: EXPEDITION_BUSY, TEMPORAL_UNAVAILABLE, NO_OUTCOME.
+	HandOverLeadership(ctx context.Context, in *HandOverLeadershipRequest, opts ...grpc.CallOption) (*HandOverLeadershipResponse, error)
+	// ReclaimLeadership gives the leadership of the open run back to the member from whom it passed because they were away
+	// (Leadership.absent_leader), whoever leads now. By the owner of that character, or a GM. It can be reclaimed until the
+	// run is over, or until the leader of the time or a GM hands it on. Between challenges, or before the first act of one.
+	// Refused: EXPEDITION_ENDED, WRONG_PHASE (no run is open; metadata phase), NOTHING_TO_RECLAIM, NOT_A_MEMBER (they have
+	// left the run), ACTS_PENDING. Anybody else gets PERMISSION_DENIED NOT_OWNER. UNAVAILABLE as Execute is: EXPEDITION_BUSY,
+	// TEMPORAL_UNAVAILABLE, NO_OUTCOME.
+	ReclaimLeadership(ctx context.Context, in *ReclaimLeadershipRequest, opts ...grpc.CallOption) (*ReclaimLeadershipResponse, error)
 	// AbandonExpedition gives up the open run or delve, then the journey, and concludes the expedition. By whoever may give both up:
 	// for the run its leader, for the journey a traveler, before the journey whoever created the expedition; or a GM.
 	// Refused: EXPEDITION_ENDED, NOT_LEADER.
@@ -177,6 +191,26 @@ func (c *expeditionServiceClient) SetAbsence(ctx context.Context, in *SetAbsence
 	return out, nil
 }
 
+func (c *expeditionServiceClient) HandOverLeadership(ctx context.Context, in *HandOverLeadershipRequest, opts ...grpc.CallOption) (*HandOverLeadershipResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(HandOverLeadershipResponse)
+	err := c.cc.Invoke(ctx, ExpeditionService_HandOverLeadership_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+func (c *expeditionServiceClient) ReclaimLeadership(ctx context.Context, in *ReclaimLeadershipRequest, opts ...grpc.CallOption) (*ReclaimLeadershipResponse, error) {
+	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
+	out := new(ReclaimLeadershipResponse)
+	err := c.cc.Invoke(ctx, ExpeditionService_ReclaimLeadership_FullMethodName, in, out, cOpts...)
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
 func (c *expeditionServiceClient) AbandonExpedition(ctx context.Context, in *AbandonExpeditionRequest, opts ...grpc.CallOption) (*AbandonExpeditionResponse, error) {
 	cOpts := append([]grpc.CallOption{grpc.StaticMethod()}, opts...)
 	out := new(AbandonExpeditionResponse)
@@ -227,6 +261,18 @@ type ExpeditionServiceServer interface {
 	// SetAbsence changes what happens when those whose turn it is let it pass. It holds from the next turn on. By the creator
 	// or a GM. Refused: EXPEDITION_ENDED.
 	SetAbsence(context.Context, *SetAbsenceRequest) (*SetAbsenceResponse, error)
+	// HandOverLeadership gives the leadership of the open run to another member, whoever leads and however lately they were
+	// seen. By a GM. Between challenges, or before the first act of one (DIG-PARTY-07).
+	// Refused: EXPEDITION_ENDED, WRONG_PHASE (no run is open; metadata phase), NOT_A_MEMBER, ACTS_PENDING. Anybody else gets
+	// PERMISSION_DENIED NOT_GM. UNAVAILABLE as Execute is: EXPEDITION_BUSY, TEMPORAL_UNAVAILABLE, NO_OUTCOME.
+	HandOverLeadership(context.Context, *HandOverLeadershipRequest) (*HandOverLeadershipResponse, error)
+	// ReclaimLeadership gives the leadership of the open run back to the member from whom it passed because they were away
+	// (Leadership.absent_leader), whoever leads now. By the owner of that character, or a GM. It can be reclaimed until the
+	// run is over, or until the leader of the time or a GM hands it on. Between challenges, or before the first act of one.
+	// Refused: EXPEDITION_ENDED, WRONG_PHASE (no run is open; metadata phase), NOTHING_TO_RECLAIM, NOT_A_MEMBER (they have
+	// left the run), ACTS_PENDING. Anybody else gets PERMISSION_DENIED NOT_OWNER. UNAVAILABLE as Execute is: EXPEDITION_BUSY,
+	// TEMPORAL_UNAVAILABLE, NO_OUTCOME.
+	ReclaimLeadership(context.Context, *ReclaimLeadershipRequest) (*ReclaimLeadershipResponse, error)
 	// AbandonExpedition gives up the open run or delve, then the journey, and concludes the expedition. By whoever may give both up:
 	// for the run its leader, for the journey a traveler, before the journey whoever created the expedition; or a GM.
 	// Refused: EXPEDITION_ENDED, NOT_LEADER.
@@ -266,6 +312,12 @@ func (UnimplementedExpeditionServiceServer) CloseSession(context.Context, *Close
 }
 func (UnimplementedExpeditionServiceServer) SetAbsence(context.Context, *SetAbsenceRequest) (*SetAbsenceResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method SetAbsence not implemented")
+}
+func (UnimplementedExpeditionServiceServer) HandOverLeadership(context.Context, *HandOverLeadershipRequest) (*HandOverLeadershipResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method HandOverLeadership not implemented")
+}
+func (UnimplementedExpeditionServiceServer) ReclaimLeadership(context.Context, *ReclaimLeadershipRequest) (*ReclaimLeadershipResponse, error) {
+	return nil, status.Error(codes.Unimplemented, "method ReclaimLeadership not implemented")
 }
 func (UnimplementedExpeditionServiceServer) AbandonExpedition(context.Context, *AbandonExpeditionRequest) (*AbandonExpeditionResponse, error) {
 	return nil, status.Error(codes.Unimplemented, "method AbandonExpedition not implemented")
@@ -428,6 +480,42 @@ func _ExpeditionService_SetAbsence_Handler(srv interface{}, ctx context.Context,
 	return interceptor(ctx, in, info, handler)
 }
 
+func _ExpeditionService_HandOverLeadership_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(HandOverLeadershipRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExpeditionServiceServer).HandOverLeadership(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ExpeditionService_HandOverLeadership_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExpeditionServiceServer).HandOverLeadership(ctx, req.(*HandOverLeadershipRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
+func _ExpeditionService_ReclaimLeadership_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
+	in := new(ReclaimLeadershipRequest)
+	if err := dec(in); err != nil {
+		return nil, err
+	}
+	if interceptor == nil {
+		return srv.(ExpeditionServiceServer).ReclaimLeadership(ctx, in)
+	}
+	info := &grpc.UnaryServerInfo{
+		Server:     srv,
+		FullMethod: ExpeditionService_ReclaimLeadership_FullMethodName,
+	}
+	handler := func(ctx context.Context, req interface{}) (interface{}, error) {
+		return srv.(ExpeditionServiceServer).ReclaimLeadership(ctx, req.(*ReclaimLeadershipRequest))
+	}
+	return interceptor(ctx, in, info, handler)
+}
+
 func _ExpeditionService_AbandonExpedition_Handler(srv interface{}, ctx context.Context, dec func(interface{}) error, interceptor grpc.UnaryServerInterceptor) (interface{}, error) {
 	in := new(AbandonExpeditionRequest)
 	if err := dec(in); err != nil {
@@ -480,6 +568,14 @@ var ExpeditionService_ServiceDesc = grpc.ServiceDesc{
 		{
 			MethodName: "SetAbsence",
 			Handler:    _ExpeditionService_SetAbsence_Handler,
+		},
+		{
+			MethodName: "HandOverLeadership",
+			Handler:    _ExpeditionService_HandOverLeadership_Handler,
+		},
+		{
+			MethodName: "ReclaimLeadership",
+			Handler:    _ExpeditionService_ReclaimLeadership_Handler,
 		},
 		{
 			MethodName: "AbandonExpedition",

@@ -54,6 +54,7 @@ func newHall(ctx context.Context, dir string, open opener) (*hall, error) {
 	return l, nil
 }
 
+//nolint:contextcheck // the user's context is made of ctx, and servers live as long as the house
 func (l *hall) begin(ctx context.Context) (err error) {
 	if l.user, err = l.as(ctx, gm); err != nil {
 		return err
@@ -76,7 +77,7 @@ func (l *hall) begin(ctx context.Context) (err error) {
 	}
 	l.bare = dicev1.NewDiceServiceClient(conn)
 	mux := runtime.NewServeMux()
-	if err := dicev1.RegisterDiceServiceHandler(l.running, mux, conn); err != nil { //nolint:contextcheck // it lives as long as the house
+	if err := dicev1.RegisterDiceServiceHandler(l.running, mux, conn); err != nil {
 		return err
 	}
 	if l.bareEdge, err = l.listen(mux); err != nil {
@@ -96,7 +97,7 @@ func (l *hall) begin(ctx context.Context) (err error) {
 	if err != nil {
 		return err
 	}
-	api, err := rest.New(l.running, rest.Config{Backends: backends, Limits: rest.Limits{ //nolint:contextcheck // it lives as long as the house
+	api, err := rest.New(l.running, rest.Config{Backends: backends, Limits: rest.Limits{
 		Address: limits.Address, Streams: limits.Streams, InFlight: limits.InFlight,
 	}})
 	if err != nil {

@@ -225,18 +225,24 @@ func (q *quest) set(user context.Context, id string) (string, error) {
 			return err
 		},
 		func() error { _, err := api.CreateExpedition(user, quest); return err },
-		func() error { return again(func() error { _, err := api.Execute(user, journey); return err }) },
+		func() error { return again(user, func() error { _, err := api.Execute(user, journey); return err }) },
 	)
 }
 
 // again repeats a request when it got no answer, as on a machine that has more to do than it can.
-func again(call func() error) (err error) {
-	for range 5 {
-		if err = call(); status.Code(err) != codes.Unavailable && status.Code(err) != codes.DeadlineExceeded {
+func again(ctx context.Context, call func() error) error {
+	const tries, pause = 60, time.Second
+	for n := 1; ; n++ {
+		err := call()
+		if code := status.Code(err); n == tries || code != codes.Unavailable && code != codes.DeadlineExceeded {
+			return err
+		}
+		select {
+		case <-time.After(pause):
+		case <-ctx.Done():
 			return err
 		}
 	}
-	return err
 }
 
 // command gives an expedition a command that may be given for ever: the GM counts the company's gold.

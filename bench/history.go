@@ -46,7 +46,7 @@ func byLength(name string, batch int, again func() error, command func(i int) er
 		}
 	}
 	var rows []row
-	base := float64(median(took[0][:]))
+	base := float64(median(took[0]))
 	for i, n := range lengths[1:] {
 		rows = append(rows, row{
 			name: fmt.Sprintf("%s after %d records, SQLite", name, n), than: fmt.Sprintf("after %d", lengths[0]),

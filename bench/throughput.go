@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"sync"
 	"time"
@@ -114,7 +115,11 @@ func (q *quest) many(ctx context.Context, n int) (user context.Context, names []
 		return nil, nil, err
 	}
 	names = make([]string, n)
+	begin := time.Now()
 	return user, names, side(setters, n, func(i int) (err error) {
+		if i > 0 && i%1000 == 0 {
+			fmt.Fprintf(os.Stderr, "  %d expeditions after %s\n", i, time.Since(begin).Round(time.Second))
+		}
 		names[i], err = q.set(user, fmt.Sprintf("quest-%d", i))
 		return err
 	})

@@ -200,7 +200,10 @@ func TestWatchersWhoComeBackTogetherAreReadForTogether(t *testing.T) {
 		gone, leave := context.WithCancel(ctx)
 		left, seen := make(chan struct{}), make(chan int)
 		go func() {
-			for range slow.Watch(ctx, "a", records) {
+			for _, err := range slow.Watch(ctx, "a", records) {
+				if err != nil {
+					t.Error(err)
+				}
 				break
 			}
 			for r, err := range slow.Watch(ctx, "a", 1) {
@@ -212,8 +215,8 @@ func TestWatchersWhoComeBackTogetherAreReadForTogether(t *testing.T) {
 			}
 		}()
 		go func() {
-			for range slow.Watch(gone, "a", 1) {
-				break
+			for r, err := range slow.Watch(gone, "a", 1) {
+				t.Errorf("got %+v, %v after the end", r, err)
 			}
 			close(left)
 		}()

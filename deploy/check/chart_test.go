@@ -255,6 +255,66 @@ func TestDeployments(t *testing.T) {
 	}
 }
 
+// Every program has its probes and metrics on a port of their own, and limits; by address only where the proxies are known.
+func TestLimitsAndProbes(t *testing.T) {
+	t.Parallel()
+	for name, want := range map[string]map[string]string{
+		"minimal":    {"WAYFARER_LIMIT_PRINCIPAL_RATE": "100", "WAYFARER_LIMIT_ADDRESS_RATE": "0", "WAYFARER_TRUSTED_PROXIES": "", "WAYFARER_EDGE_TLS_CERT": ""},
+		"production": {"WAYFARER_LIMIT_PRINCIPAL_RATE": "100", "WAYFARER_LIMIT_ADDRESS_RATE": "500", "WAYFARER_TRUSTED_PROXIES": "10.0.0.0/8", "WAYFARER_EDGE_TLS_CERT": "/edge-tls/tls.crt"},
+	} {
+		all := rendered(t, valuesFile(t, name))
+		for _, d := range of[*appsv1.Deployment](all) {
+			edge, c, env := strings.HasSuffix(d.Name, "-gateway"), d.Spec.Template.Spec.Containers[0], map[string]string{}
+			for _, e := range c.Env {
+				env[e.Name] = e.Value
+			}
+			for key, value := range want {
+				if key == "WAYFARER_EDGE_TLS_CERT" && !edge {
+					value = ""
+				}
+				if env[key] != value {
+					t.Errorf("%s: %s has %s=%q, want %q", name, d.Name, key, env[key], value)
+				}
+			}
+			streams := "200"
+			if edge && name == "minimal" {
+				streams = "0"
+			}
+			if env["WAYFARER_LIMIT_STREAMS"] != streams {
+				t.Errorf("%s: %s may have %s streams, want %s", name, d.Name, env["WAYFARER_LIMIT_STREAMS"], streams)
+			}
+			for _, p := range []*corev1.Probe{c.StartupProbe, c.LivenessProbe, c.ReadinessProbe} {
+				if p.HTTPGet.Port.String() != "metrics" || p.HTTPGet.Scheme == corev1.URISchemeHTTPS {
+					t.Errorf("%s: %s is probed at %v", name, d.Name, p.HTTPGet)
+				}
+			}
+		}
+		for _, s := range of[*corev1.Service](all) {
+			ports := map[string]corev1.ServicePort{}
+			for _, p := range s.Spec.Ports {
+				ports[p.Name] = p
+			}
+			if ports["metrics"].Port != 9464 {
+				t.Errorf("%s: %s has no port for metrics", name, s.Name)
+			}
+			if p, ok := ports["http"]; ok && *p.AppProtocol != map[string]string{"minimal": "http", "production": "https"}[name] {
+				t.Errorf("%s: REST is served as %s", name, *p.AppProtocol)
+			}
+		}
+		scraped := 0
+		for _, np := range of[*networkingv1.NetworkPolicy](all) {
+			for _, rule := range np.Spec.Ingress {
+				if rule.Ports[0].Port.String() == "metrics" && rule.From[0].NamespaceSelector != nil {
+					scraped++
+				}
+			}
+		}
+		if scraped != map[string]int{"minimal": 0, "production": len(programs)}[name] {
+			t.Errorf("%s: metrics of %d programs can be read", name, scraped)
+		}
+	}
+}
+
 // A call that the addresses of a program ask for is let out by it and in by the other side; no other is.
 func TestNetworkPoliciesLetThroughWhatIsCalled(t *testing.T) {
 	t.Parallel()
@@ -315,6 +375,8 @@ func TestBadValuesAreNamed(t *testing.T) {
 		"no duration":                 {`grace: soon`, "grace"},
 		"no address":                  {`temporal: {address: "http://temporal"}`, "address"},
 		"a ratio above 1":             {`telemetry: {traceRatio: 2}`, "traceRatio"},
+		"half a stream":               {`limits: {streams: 0.5}`, "streams"},
+		"a proxy that is no net":      {`limits: {trustedProxies: [proxy]}`, "trustedProxies"},
 		"a port beyond the last":      {`gateway: {service: {port: 70000}}`, "port"},
 		"certificates without use": {`{auth: {issuer: a, jwksURL: "https://b", tokenURL: "https://c"}, tls: {certManager: {enabled: true, issuerRef: {name: x}}}}`,
 			"tls.enabled"},

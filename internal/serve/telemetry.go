@@ -84,7 +84,7 @@ func (t *Telemetry) Install() {
 
 // Metrics serves the metrics as Prometheus reads them.
 func (t *Telemetry) Metrics() http.Handler {
-	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{Registry: t.registry})
+	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{Registry: t.registry, EnableOpenMetrics: true})
 }
 
 // Stop sends what is still here and ends, as [Server.OnStop] wants it.

@@ -11,6 +11,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -128,6 +129,17 @@ func TestOneTraceFromClientToServer(t *testing.T) {
 		if !strings.Contains(page.Body.String(), want) {
 			t.Errorf("metrics lack %s", want)
 		}
+	}
+	// Who asks for OpenMetrics is shown traces at the durations: exemplars.
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil)
+	req.Header.Set("Accept", "application/openmetrics-text; version=1.0.0")
+	open := httptest.NewRecorder()
+	tel.Metrics().ServeHTTP(open, req)
+	if id := res.GetRoll().GetPurpose(); !regexp.MustCompile(`rpc_server_call_duration_seconds_bucket\{.*\} 1 # \{.*trace_id="` + id + `"`).MatchString(open.Body.String()) {
+		t.Errorf("the trace %s is shown nowhere", id)
+	}
+	if strings.Contains(page.Body.String(), "trace_id") {
+		t.Error("the plain format has traces, which it cannot")
 	}
 	if err := tel.Stop(t.Context()); err != nil {
 		t.Fatal(err)

@@ -21,9 +21,11 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 
+	"github.com/wayfarer-rpg/wayfarer/gateway/rest"
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/memory"
+	"github.com/wayfarer-rpg/wayfarer/internal/limit"
 	"github.com/wayfarer-rpg/wayfarer/internal/serve"
 )
 
@@ -84,6 +86,18 @@ func told(t *testing.T) map[string]bool {
 		})
 		if err != nil {
 			t.Fatal(err)
+		}
+	}
+	// One request by REST, and one too many.
+	edge, err := rest.New(ctx, rest.Config{Limits: rest.Limits{Address: limit.Rate{PerSecond: 0.001, Burst: 1}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []int{http.StatusNotFound, http.StatusTooManyRequests} {
+		rec := httptest.NewRecorder()
+		edge.ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/v1/nothing", nil))
+		if rec.Code != want {
+			t.Fatalf("the edge answered %d, not %d", rec.Code, want)
 		}
 	}
 	_ = conn.Close()

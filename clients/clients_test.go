@@ -33,8 +33,16 @@ func withHouse(tests func() int) (code int, err error) {
 		return 1, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
+	temporal, err := filepath.Abs(filepath.Join("..", "bin", "temporaldev"))
+	if err != nil {
+		return 1, err
+	}
+	if _, err := os.Stat(temporal); err != nil {
+		return 1, fmt.Errorf("no Temporal server, which `make temporaldev` builds: %w", err)
+	}
 	house, err = suite.Start(context.Background(), suite.Config{
 		HTTP: "127.0.0.1:0", Data: dir, Grace: 2 * time.Second, Logger: slog.New(slog.DiscardHandler),
+		Temporal: &suite.Temporal{Program: temporal, UIPort: -1},
 	})
 	if err != nil {
 		return 1, err

@@ -344,7 +344,7 @@ func (s *Store) Head(ctx context.Context, stream string, fold int) (_ journal.He
 	ctx, end := s.begin(ctx, &err)
 	defer end()
 	var d headDoc
-	if err := s.heads.FindOne(ctx, bson.D{{Key: "_id", Value: headID(stream, fold)}}).Decode(&d); err != nil {
+	if err := s.heads.FindOne(ctx, bson.D{{Key: "_id", Value: headID(stream, fold)}, {Key: "stream", Value: stream}}).Decode(&d); err != nil {
 		return journal.Head{}, notFound(err)
 	}
 	return journal.Head{Stream: d.Stream, Fold: d.Fold, Seq: d.Seq, RequestID: d.RequestID, State: json.RawMessage(d.State), Sum: d.Sum}, nil
@@ -356,7 +356,8 @@ func (s *Store) PutHead(ctx context.Context, h journal.Head) (err error) {
 	defer end()
 	id := headID(h.Stream, h.Fold)
 	doc := headDoc{ID: id, Stream: h.Stream, Fold: h.Fold, Seq: h.Seq, RequestID: h.RequestID, State: string(h.State), Sum: h.Sum}
-	_, err = s.heads.ReplaceOne(ctx, bson.D{{Key: "_id", Value: id}}, doc, options.Replace().SetUpsert(true))
+	// The stream as well: a sharded collection takes no upsert without its shard key.
+	_, err = s.heads.ReplaceOne(ctx, bson.D{{Key: "_id", Value: id}, {Key: "stream", Value: h.Stream}}, doc, options.Replace().SetUpsert(true))
 	if mongo.IsDuplicateKeyError(err) {
 		return nil // another writer's head was faster
 	}

@@ -18,7 +18,7 @@ func script(t *testing.T, words ...string) DelvePlan {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return DelvePlan{Ruleset: dangerpool.Default(), Expedition: dangerpool.Expedition{Script: commands}, Runs: 100_000, Seed: 5, Workers: 2}
+	return DelvePlan{Ruleset: dangerpool.Default(), Expedition: dangerpool.Expedition{Script: commands}, Runs: 20_000, Seed: 5, Workers: 2}
 }
 
 func delves(t *testing.T, p DelvePlan) DelveReport {
@@ -84,7 +84,7 @@ func TestALongRestInTheOpen(t *testing.T) {
 	t.Parallel()
 	r := delves(t, script(t, "LONG_REST"))
 	// POOL-ODDS-10, POOL-REST-03.
-	if want := 31031.0 / 5832; math.Abs(r.Events.Mean-want) > 4*r.Events.Error || r.Events.Error > 0.01 {
+	if want := 31031.0 / 5832; math.Abs(r.Events.Mean-want) > 4*r.Events.Error || r.Events.Error > 0.02 {
 		t.Errorf("POOL-ODDS-10: %v events, exactly %.6f", r.Events, want)
 	}
 	about(t, "POOL-ODDS-10: at least one combat", r.AnyCombat.Rate, 215622815.0/429981696, r.Runs)
@@ -103,7 +103,7 @@ func TestPoliciesOfDelves(t *testing.T) {
 	for _, policy := range dangerpool.Policies {
 		e := dangerpool.DefaultExpedition()
 		e.Policy = policy
-		r := delves(t, DelvePlan{Ruleset: dangerpool.Default(), Expedition: e, Runs: 4000, Seed: 3, Workers: 2})
+		r := delves(t, DelvePlan{Ruleset: dangerpool.Default(), Expedition: e, Runs: 1500, Seed: 3, Workers: 2})
 		by[policy] = r
 		sum := 0
 		for _, n := range r.Endings {
@@ -113,7 +113,7 @@ func TestPoliciesOfDelves(t *testing.T) {
 		for i, n := range r.BySpills {
 			spills += i * n
 		}
-		if sum != 4000 || math.Abs(float64(spills)/4000-r.Spills.Mean) > 1e-9 {
+		if sum != 1500 || math.Abs(float64(spills)/1500-r.Spills.Mean) > 1e-9 {
 			t.Errorf("%s: %d endings, spills %v of mean %v", policy, sum, r.BySpills, r.Spills)
 		}
 	}

@@ -27,7 +27,7 @@ func journeys(t *testing.T, p JourneyPlan) JourneyReport {
 		p.Ruleset = diedrop.Default()
 	}
 	if p.Runs == 0 {
-		p.Runs, p.Workers = 20_000, 2
+		p.Runs, p.Workers = 8000, 2
 	}
 	r, err := RunJourneys(t.Context(), p)
 	if err != nil {

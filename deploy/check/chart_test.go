@@ -315,6 +315,38 @@ func TestLimitsAndProbes(t *testing.T) {
 	}
 }
 
+// Workers tell Temporal of their build when the values name a deployment, and only then; other programs have no say.
+func TestBuilds(t *testing.T) {
+	t.Parallel()
+	for name, row := range map[string]struct{ temporal, want string }{
+		"none by default":             {`{}`, ""},
+		"a build without one is none": {`{buildID: v7}`, ""},
+		"the program's version":       {`{deployment: wayfarer}`, "WAYFARER_DEPLOYMENT=wayfarer"},
+		"a build of its own":          {`{deployment: wayfarer, buildID: v7}`, "WAYFARER_DEPLOYMENT=wayfarer WAYFARER_BUILD_ID=v7"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			v := valuesFile(t, "minimal")
+			v["temporal"] = values(t, row.temporal)
+			for _, d := range of[*appsv1.Deployment](rendered(t, v)) {
+				var got []string
+				for _, e := range d.Spec.Template.Spec.Containers[0].Env {
+					if e.Name == "WAYFARER_DEPLOYMENT" || e.Name == "WAYFARER_BUILD_ID" {
+						got = append(got, e.Name+"="+e.Value)
+					}
+				}
+				want := row.want
+				if !strings.HasSuffix(d.Name, "-expedition") {
+					want = ""
+				}
+				if s := strings.Join(got, " "); s != want {
+					t.Errorf("%s has %q, want %q", d.Name, s, want)
+				}
+			}
+		})
+	}
+}
+
 // A call that the addresses of a program ask for is let out by it and in by the other side; no other is.
 func TestNetworkPoliciesLetThroughWhatIsCalled(t *testing.T) {
 	t.Parallel()
@@ -374,6 +406,7 @@ func TestBadValuesAreNamed(t *testing.T) {
 		"no url":                      {`auth: {jwksURL: "id.example.org"}`, "jwksURL"},
 		"no duration":                 {`grace: soon`, "grace"},
 		"no address":                  {`temporal: {address: "http://temporal"}`, "address"},
+		"a deployment with a dot":     {`temporal: {deployment: "wayfarer.games"}`, "deployment"},
 		"a ratio above 1":             {`telemetry: {traceRatio: 2}`, "traceRatio"},
 		"half a stream":               {`limits: {streams: 0.5}`, "streams"},
 		"a proxy that is no net":      {`limits: {trustedProxies: [proxy]}`, "trustedProxies"},

@@ -1,8 +1,11 @@
 // Command expedition serves the ExpeditionService and works on its workflows. It is configured by its environment, see
 // settings, and ends on SIGTERM and SIGINT: calls are drained, then the worker finishes what it has begun.
+//
+// `expedition make-current` gives the tasks of all expeditions to the workers of its own build, and ends.
 package main
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"errors"
@@ -10,6 +13,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -41,6 +45,10 @@ type settings struct {
 	TaskQueue    string `env:"WAYFARER_TASK_QUEUE" envDefault:"wayfarer-expedition"`
 	// PayloadKey encrypts what passes through Temporal: 32 bytes in base64, the same for all programs of a task queue.
 	PayloadKey config.Secret `env:"WAYFARER_PAYLOAD_KEY,required"`
+	// Deployment names what all builds of an installation have in common, BuildID this one. Without a deployment Temporal is
+	// told of no builds: any worker of the task queue gets any workflow.
+	Deployment string `env:"WAYFARER_DEPLOYMENT"`
+	BuildID    string `env:"WAYFARER_BUILD_ID"`
 }
 
 // Check implements [config.Checker].
@@ -48,7 +56,21 @@ func (s *settings) Check() error {
 	if _, err := s.key(); err != nil {
 		return config.Bad("WAYFARER_PAYLOAD_KEY", "is not %d bytes in base64", expedition.KeySize)
 	}
+	switch {
+	case s.Deployment == "" && s.BuildID != "":
+		return config.Bad("WAYFARER_BUILD_ID", "needs WAYFARER_DEPLOYMENT")
+	case strings.Contains(s.Deployment, "."):
+		return config.Bad("WAYFARER_DEPLOYMENT", "has a dot, which Temporal writes between a deployment and a build")
+	}
 	return nil
+}
+
+// build is what Temporal is told of: the program's version where the settings name nothing else.
+func (s *settings) build() expedition.Build {
+	if s.Deployment == "" {
+		return expedition.Build{}
+	}
+	return expedition.Build{Deployment: s.Deployment, ID: cmp.Or(s.BuildID, version)}
 }
 
 func (s *settings) key() ([]byte, error) {
@@ -66,8 +88,16 @@ func main() {
 		fmt.Println("expedition", version)
 		return
 	}
+	do := run
+	switch {
+	case len(os.Args) == 2 && os.Args[1] == "make-current":
+		do = makeCurrent
+	case len(os.Args) > 1:
+		fmt.Fprintln(os.Stderr, "expedition: it takes no arguments but make-current and --version")
+		os.Exit(2)
+	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, os.Getenv)
+	err := do(ctx, os.Getenv)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "expedition:", err)
@@ -107,7 +137,7 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 		Store: p.Store, Temporal: temporal, TaskQueue: s.TaskQueue, Travel: travel, Dungeon: dungeon,
 		Members: members{adapter.NewRemoteMembers(partyv1.NewMembershipServiceClient(party), 5*time.Second, time.Now)},
 		Redact:  func(m proto.Message) proto.Message { return adapter.Redact(player, m) },
-		Logger:  p.Logger, Grace: s.Server.Grace,
+		Logger:  p.Logger, Grace: s.Server.Grace, Build: s.build(),
 	})
 	if err != nil {
 		return err
@@ -156,6 +186,32 @@ func begin(ctx context.Context, temporal client.Client, service *expedition.Serv
 		}
 	}
 }
+
+// makeCurrent makes this build the one whose workers carry expeditions on.
+func makeCurrent(ctx context.Context, getenv func(string) string) error {
+	s, err := config.Load[settings](getenv)
+	if err != nil {
+		return err
+	}
+	if s.Deployment == "" {
+		return config.Bad("WAYFARER_DEPLOYMENT", "is needed to make a build the current one")
+	}
+	temporal, err := dialTemporal(s, slog.New(slog.DiscardHandler))
+	if err != nil {
+		return err
+	}
+	defer temporal.Close()
+	ctx, cancel := context.WithTimeout(ctx, currentWait)
+	defer cancel()
+	if err := expedition.MakeCurrent(ctx, temporal, s.build()); err != nil {
+		return err
+	}
+	fmt.Printf("build %s of %s is current\n", s.build().ID, s.build().Deployment)
+	return nil
+}
+
+// currentWait is how long a worker of the build may take to come.
+const currentWait = 2 * time.Minute
 
 // dialTemporal makes a client that connects when it is used.
 func dialTemporal(s settings, log *slog.Logger) (client.Client, error) {

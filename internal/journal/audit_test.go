@@ -15,7 +15,8 @@ import (
 // A record says who gave its command, by whose token, and in which trace.
 func TestRecordsTellByWhichWayTheyCame(t *testing.T) {
 	t.Parallel()
-	j := journal.New(memory.New(), journal.Fold[int]{Kind: "audited", Version: 1, Apply: func(n int, _ json.RawMessage) (int, error) { return n, nil }})
+	fold := journal.Fold[int]{Kind: "audited", Version: 1, Apply: func(n int, _ json.RawMessage) (int, error) { return n, nil }}
+	j := journal.New(memory.New(), fold, journal.WithSelf("worker"))
 	traced := trace.ContextWithSpanContext(t.Context(), trace.NewSpanContext(trace.SpanContextConfig{TraceID: trace.TraceID{1, 2}, SpanID: trace.SpanID{3}}))
 	for name, tt := range map[string]struct {
 		ctx              context.Context
@@ -24,7 +25,7 @@ func TestRecordsTellByWhichWayTheyCame(t *testing.T) {
 		"a user":                     {auth.NewContext(traced, auth.Principal{Subject: "ada"}), "ada", "01020000000000000000000000000000"},
 		"a service for a user":       {auth.NewContext(traced, auth.Principal{Subject: "expedition", Service: true, Actor: "ada"}), "expedition", "01020000000000000000000000000000"},
 		"without a trace":            {auth.NewContext(t.Context(), auth.Principal{Subject: "ada"}), "ada", ""},
-		"a program for its own sake": {t.Context(), "", ""},
+		"a program for its own sake": {t.Context(), "worker", ""},
 	} {
 		done, err := j.Commit(tt.ctx, journal.Command{Stream: name, Mode: journal.Either, Campaign: "c", RequestID: "r", RequestHash: "h", Actor: "ada"},
 			func(context.Context, journal.At[int]) (journal.Decision, error) { return journal.Decision{}, nil })

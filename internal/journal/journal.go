@@ -54,6 +54,7 @@ type answerKey struct{ stream, requestID string }
 type options struct {
 	now       func() time.Time
 	log       *slog.Logger
+	self      string
 	headEvery int
 	folds     int
 	answers   int
@@ -71,6 +72,9 @@ func WithClock(now func() time.Time) Option { return func(o *options) { o.now = 
 
 // WithLogger sets where failures that harm nobody are logged, such as of writing a head. The default is slog.Default.
 func WithLogger(l *slog.Logger) Option { return func(o *options) { o.log = l } }
+
+// WithSelf names the program as the principal of commands that come without a token, those of its own. The default is nobody.
+func WithSelf(name string) Option { return func(o *options) { o.self = name } }
 
 // WithHeadEvery makes the journal write a head when a record's seq is a multiple of n. The default is 16.
 func WithHeadEvery(n int) Option { return func(o *options) { o.headEvery = max(n, 1) } }
@@ -303,8 +307,9 @@ func (j *Journal[S]) propose(ctx context.Context, cmd Command, at At[S], decide 
 		Time: j.opts.now().UTC().Truncate(time.Millisecond), Fold: j.fold.Version,
 		Events: d.Events, Dice: d.Dice, Note: d.Note, Owing: d.Owing,
 	}
-	// Whoever reads the journal later wants to know by which way a command came. Commands of a program's own have no token.
-	if p, ok := auth.FromContext(ctx); ok {
+	// Whoever reads the journal later wants to know by which way a command came.
+	rec.Principal = j.opts.self
+	if p, ok := auth.FromContext(ctx); ok && p.Subject != "" {
 		rec.Principal = p.Subject
 	}
 	if sc := trace.SpanContextFromContext(ctx); sc.HasTraceID() {

@@ -122,7 +122,7 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg:      cfg,
-		log:      journal.New(cfg.Store, fold(), journal.WithClock(cfg.Clock), journal.WithLogger(cfg.Logger)),
+		log:      journal.New(cfg.Store, fold(), journal.WithClock(cfg.Clock), journal.WithLogger(cfg.Logger), journal.WithSelf("expedition")),
 		journeys: travelv1.NewJourneyServiceClient(cfg.Travel),
 		runs:     dungeonv1.NewRunServiceClient(cfg.Dungeon),
 		delves:   dungeonv1.NewDelveServiceClient(cfg.Dungeon),

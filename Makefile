@@ -88,7 +88,7 @@ test-images: images ## start every image
 
 .PHONY: test
 test: ## everything that CI runs; the test runner's summary comes last
-	@tools/check.sh check-format vet house check-generate lint-proto breaking lint workflowcheck vuln check-licences test-tools test-servers test-deploy test-chaos -- test-go
+	@tools/check.sh check-format vet house check-generate lint-proto breaking lint workflowcheck vuln check-licences test-tools test-servers test-deploy test-chaos test-crash -- test-go
 
 .PHONY: check-format
 check-format:
@@ -111,10 +111,10 @@ lint: $(TOOLS)/golangci-lint ## golangci-lint on the house's modules
 workflowcheck: $(TOOLS)/workflowcheck
 	@if [[ -d workflows ]]; then $< ./workflows/...; else echo "no workflows yet"; fi
 
-# Of the code that is called, by the database that a module of its own brings along, so that nothing is asked of the network.
+# Of the code that the programs call, by the database that a module of its own brings along, so that nothing is asked of the network.
 .PHONY: vuln
-vuln: $(TOOLS)/govulncheck .tmp/vulndb/.stamp ## known vulnerabilities in code that is called
-	@$< -db file://'$(CURDIR)'/.tmp/vulndb ./...
+vuln: $(TOOLS)/govulncheck .tmp/vulndb/.stamp ## known vulnerabilities in code that the programs call
+	@$< -db file://'$(CURDIR)'/.tmp/vulndb $(addprefix ./,$(COMMANDS)) ./deploy/local
 
 .tmp/vulndb/.stamp: $(TOOLS)/indexdb
 	@rm -rf .tmp/vulndb
@@ -149,14 +149,20 @@ PACKAGES ?= ./... github.com/wayfarer-rpg/wayfarer/proto/...
 test-go: $(TOOLS)/gotestsum bin/temporaldev node ## the tests alone; PACKAGES=./rules/... restricts them
 	@$(TOOLS)/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg -- -race $(TESTFLAGS) $(PACKAGES)
 
-# CHAOS_TIME, CHAOS_SEED, CHAOS_EXPEDITIONS, CHAOS_KILL_EVERY and STORE choose the run, see chaos/main.go.
+# CHAOS_MODE, CHAOS_TIME, CHAOS_SEED, CHAOS_EXPEDITIONS, CHAOS_KILL_EVERY and STORE choose the run, see chaos/main.go.
 .PHONY: chaos
 chaos: build $(if $(filter mongodb,$(STORE)),bin/ferretdev) ## play while programs are killed and connections cut, then compare the journals with what clients were told
 	@go run ./chaos
 
 .PHONY: test-chaos
 test-chaos: build
-	@CHAOS_TIME=1m CHAOS_EXPEDITIONS=8 go run ./chaos
+	@CHAOS_TIME=2m CHAOS_EXPEDITIONS=8 go run ./chaos
+	CHAOS_MODE=rolling CHAOS_TIME=30s CHAOS_EXPEDITIONS=4 go run ./chaos
+
+# CRASHFLAGS="-seed 1000 -seeds 5000" chooses others and more.
+.PHONY: test-crash
+test-crash: ## expeditions in one process, whose programs die at every point where they can be seen to have done something
+	@go test -count=1 -timeout 30m ./chaos/crash $(CRASHFLAGS)
 
 # BENCH chooses sections (calls, history, throughput, idle, dice, odds, simulation), IDLE how many expeditions are open at
 # once; docs/bench.md has what came of them.

@@ -250,7 +250,7 @@ func (s lifeStore) PutHead(ctx context.Context, h journal.Head) error {
 
 // journal makes heads often, so that a new life begins with states as well as with records.
 func (h *house) journal() []journal.Option {
-	return []journal.Option{journal.WithHeadEvery(3), journal.WithClock(h.clock), journal.WithLogger(h.log), journal.WithPoll(time.Millisecond)}
+	return []journal.Option{journal.WithHeadEvery(3), journal.WithClock(h.clock), journal.WithLogger(h.log), journal.WithPoll(50 * time.Millisecond)}
 }
 
 func (l *life) keeps() journal.Store { return lifeStore{l.store, l} }

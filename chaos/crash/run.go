@@ -12,13 +12,13 @@ import (
 )
 
 // commands is how many commands a run gives.
-const commands = 40
+const commands = 32
 
 // repeats is how many acknowledged commands are repeated at the end.
 const repeats = 12
 
-// readTime is how long a journal may take to be read, which it does not here.
-const readTime = 5 * time.Second
+// readTime is how long a journal may take to be read, and brokenTime in a house where it may never be.
+const readTime, brokenTime = time.Minute, 3 * time.Second
 
 // Trace is what a run met: how often it passed each point, and how often something happened there.
 type Trace struct {
@@ -77,6 +77,9 @@ func Evidence(ctx context.Context, seed uint64, flaw Flaw) (*audit.Evidence, Tra
 	}
 	scene := t.Scene()
 	scene.Repeats, scene.Within = repeats, readTime
+	if flaw.Store != nil || flaw.Call != nil || flaw.Answer != nil {
+		scene.Within = brokenTime
+	}
 	e, err := audit.Gather(ctx, scene)
 	return e, trace, err
 }

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"time"
 
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
 	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
@@ -169,7 +171,7 @@ func (l *hall) visit(ctx context.Context, api dungeonv1.RunServiceClient, run st
 	defer leave()
 	stop := context.AfterFunc(ctx, leave)
 	defer stop()
-	got, err := api.GetRun(stay, &dungeonv1.GetRunRequest{Name: run})
+	got, err := api.GetRun(l.user, &dungeonv1.GetRunRequest{Name: run})
 	if err != nil {
 		return err
 	}
@@ -178,9 +180,9 @@ func (l *hall) visit(ctx context.Context, api dungeonv1.RunServiceClient, run st
 		for err == nil {
 			_, err = stream.Recv()
 		}
-		if stay.Err() == nil {
-			return err
+		if code := status.Code(err); code == codes.DeadlineExceeded || code == codes.Canceled {
+			return nil // they have stayed as long as they wanted to
 		}
-		return nil
+		return err
 	})
 }

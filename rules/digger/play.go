@@ -209,8 +209,11 @@ type fold struct {
 
 // refill returns a copy of a list, in the room of an old one when the fold recycles.
 func refill[S ~[]E, E any](f *fold, old, list S) S {
-	if !f.recycles {
+	switch {
+	case !f.recycles:
 		return slices.Clone(list)
+	case len(list) > 0 && len(old) == len(list) && &old[0] == &list[0]:
+		return old // it is the list itself
 	}
 	return append(old[:0], list...)
 }
@@ -776,9 +779,11 @@ func (e Acted) applyTo(r *fold) {
 	if e.Cleansed {
 		r.Conditions = refill(r, r.Conditions, nil)
 	}
-	if i := r.index(e.Act.Member); i >= 0 {
-		if t, ok := r.Members[i].tool(e.Act.Tool); ok {
-			t.UsesLeft = e.UsesLeft
+	if e.Act.Tool != 0 {
+		if i := r.index(e.Act.Member); i >= 0 {
+			if t, ok := r.Members[i].tool(e.Act.Tool); ok {
+				t.UsesLeft = e.UsesLeft
+			}
 		}
 	}
 	if r.Pending != nil {

@@ -189,25 +189,33 @@ type outfit struct {
 	tools []outfitTool
 }
 
-// outfitTool is a tool with what it adds to its user's total and the rules of its traits, in the order of step A5.
+// outfitTool is a tool with what the policy asks of it, looked up.
 type outfitTool struct {
 	RunTool
 	ability field
-	bonus   int
-	traits  []trait
+	// bonus is what it adds to its user's total.
+	bonus int
+	// traits are those that do something in play, in the order of step A5: they clear conditions or begin an effect.
+	traits []trait
+	// cleanses, stalwart and resilient are qualities, never the drawback.
+	cleanses, stalwart, resilient bool
 }
 
 type trait struct {
 	*rule
 	name string
-	// quality is false for the drawback.
-	quality bool
 }
 
 func (s *Simulator) outfit(t RunTool) outfitTool {
 	o := outfitTool{RunTool: t, ability: fieldOf(t.Ability), bonus: s.rs.Bonus(t.Tool)}
 	for i := range t.traits() {
-		o.traits = append(o.traits, trait{s.tables.quality(t.trait(i)), t.trait(i), i < len(t.Qualities)})
+		x := trait{s.tables.quality(t.trait(i)), t.trait(i)}
+		if x.clears || len(x.phases) > 0 {
+			o.traits = append(o.traits, x)
+		}
+		if i < len(t.Qualities) {
+			o.cleanses, o.stalwart, o.resilient = o.cleanses || x.clears, o.stalwart || x.name == "stalwart", o.resilient || x.name == "resilient"
+		}
 	}
 	return o
 }
@@ -581,20 +589,15 @@ func (p *planner) take(member, tool int) {
 }
 
 // takeFirst plans the first member's tool that has a quality, of those without a planned tool.
-func (p *planner) takeFirst(has func(t *trait) bool) {
+func (p *planner) takeFirst(has func(t *outfitTool) bool) {
 	for i := range p.Members {
 		if p.use[i] >= 0 || !p.can(i) {
 			continue
 		}
 		for j := range p.kits[i] {
-			if !p.usable(i, j) {
-				continue
-			}
-			for k := range p.kits[i][j].traits {
-				if t := &p.kits[i][j].traits[k]; t.quality && has(t) {
-					p.take(i, j)
-					return
-				}
+			if has(&p.kits[i][j]) && p.usable(i, j) {
+				p.take(i, j)
+				return
 			}
 		}
 	}
@@ -610,7 +613,7 @@ func (p *planner) cleanse() {
 		}
 	}
 	if bad >= cleanseFrom {
-		p.takeFirst(func(t *trait) bool { return t.clears })
+		p.takeFirst(func(t *outfitTool) bool { return t.cleanses })
 	}
 }
 
@@ -623,9 +626,9 @@ func (p *planner) protect() {
 	if !tired {
 		return
 	}
-	p.takeFirst(func(t *trait) bool { return t.name == "stalwart" })
+	p.takeFirst(func(t *outfitTool) bool { return t.stalwart })
 	if p.Pending.Kind != Final {
-		p.takeFirst(func(t *trait) bool { return t.name == "resilient" })
+		p.takeFirst(func(t *outfitTool) bool { return t.resilient })
 	}
 }
 

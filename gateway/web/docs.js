@@ -21,6 +21,14 @@ function typeOf(s) {
   return [s.type].flat().filter(Boolean).join(" | ") + (s.format ? ` (${s.format})` : "");
 }
 
+// bounds says what else a value has to be.
+function bounds(s) {
+  const inner = s.type === "array" && s.items ? bounds(s.items) : [];
+  const say = [["minLength", "at least %s long"], ["maxLength", "at most %s long"], ["minimum", "from %s"], ["exclusiveMinimum", "above %s"],
+    ["maximum", "to %s"], ["exclusiveMaximum", "below %s"], ["minItems", "at least %s items"], ["maxItems", "at most %s items"], ["pattern", "like %s"]];
+  return say.filter(([key]) => s[key] !== undefined).map(([key, text]) => text.replace("%s", s[key])).concat(inner);
+}
+
 // fields lists the properties of a schema; those of messages open on demand, so that recursion costs nothing.
 function fields(schema) {
   const s = resolve(schema.allOf && schema.allOf.length === 1 ? schema.allOf[0] : schema);
@@ -31,10 +39,12 @@ function fields(schema) {
   }
   for (const [name, p] of props) {
     const required = (s.required || []).includes(name) ? " required" : "";
-    const line = el("span", {}, el("code", { textContent: name }), " ", el("span", { className: "soft", textContent: typeOf(p) + required }));
+    const limits = bounds(p).map((b) => `, ${b}`).join("");
+    const line = el("span", {}, el("code", { textContent: name }), " ", el("span", { className: "soft", textContent: typeOf(p) + required + limits }));
     const inner = p.type === "array" ? p.items : p;
     const target = resolve(inner.allOf && inner.allOf.length === 1 ? inner.allOf[0] : inner);
-    const text = p.description || "";
+    // What the values of an enumeration mean stands at the enumeration.
+    const text = [p.description, target.enum && inner !== target ? target.description : ""].filter(Boolean).join("\n");
     if (target.properties || target.oneOf) {
       const d = el("details", {}, el("summary", {}, line), el("p", { className: "tag", textContent: text }));
       d.addEventListener("toggle", () => { if (d.open && d.childElementCount === 2) d.append(fields(inner)); });
@@ -54,7 +64,9 @@ function body(title, content) {
 
 function call(path, verb, op) {
   const d = el("details", {}, el("summary", {}, el("span", { className: "verb", textContent: verb.toUpperCase() }), el("code", { textContent: path })));
-  d.dataset.text = `${verb} ${path} ${op.operationId} ${op.summary || ""} ${op.description || ""}`.toLowerCase();
+  const sent = resolve(Object.values(resolve(op.requestBody).content || {})[0]?.schema).properties || {};
+  const names = [...Object.keys(sent), ...(op.parameters || []).map((p) => resolve(p).name)];
+  d.dataset.text = `${verb} ${path} ${op.operationId} ${op.summary || ""} ${op.description || ""} ${names.join(" ")}`.toLowerCase();
   d.addEventListener("toggle", () => {
     if (!d.open || d.childElementCount > 1) return;
     d.append(el("p", { className: "tag", textContent: op.description || op.summary || "" }));

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"google.golang.org/protobuf/proto"
@@ -10,9 +11,11 @@ import (
 	"google.golang.org/protobuf/types/descriptorpb"
 )
 
-// contract is what the plugin does not pass on: the rules that a server checks fields by.
+// contract is what the plugin does not pass on: the rules that a server checks fields by, and what the values of
+// enumerations mean.
 type contract struct {
 	messages map[string]protoreflect.MessageDescriptor // by full name, as schemas are named
+	enums    map[string]protoreflect.EnumDescriptor    // likewise
 	inputs   map[string]protoreflect.MessageDescriptor // by Service_Method, as operations are named
 }
 
@@ -26,8 +29,12 @@ func parseContract(image []byte) (*contract, error) {
 	if err != nil {
 		return nil, fmt.Errorf("image: %w", err)
 	}
-	c := &contract{messages: map[string]protoreflect.MessageDescriptor{}, inputs: map[string]protoreflect.MessageDescriptor{}}
+	c := &contract{
+		messages: map[string]protoreflect.MessageDescriptor{}, enums: map[string]protoreflect.EnumDescriptor{},
+		inputs: map[string]protoreflect.MessageDescriptor{},
+	}
 	files.RangeFiles(func(file protoreflect.FileDescriptor) bool {
+		c.addEnums(file.Enums())
 		c.addMessages(file.Messages())
 		for i := range file.Services().Len() {
 			service := file.Services().Get(i)
@@ -49,7 +56,37 @@ func (c *contract) addMessages(messages protoreflect.MessageDescriptors) {
 	for i := range messages.Len() {
 		message := messages.Get(i)
 		c.messages[string(message.FullName())] = message
+		c.addEnums(message.Enums())
 		c.addMessages(message.Messages())
+	}
+}
+
+func (c *contract) addEnums(enums protoreflect.EnumDescriptors) {
+	for i := range enums.Len() {
+		c.enums[string(enums.Get(i).FullName())] = enums.Get(i)
+	}
+}
+
+// explain adds the comments of its values to the description of every enumeration: a line for each.
+func (c *contract) explain(doc *document) {
+	for name, schema := range doc.Components.Schemas {
+		enum := c.enums[name]
+		if enum == nil {
+			continue
+		}
+		var lines []string
+		for i := range enum.Values().Len() {
+			value := enum.Values().Get(i)
+			comment := enum.ParentFile().SourceLocations().ByDescriptor(value).LeadingComments
+			if text := strings.Join(strings.Fields(comment), " "); text != "" {
+				lines = append(lines, fmt.Sprintf("- %s: %s", value.Name(), text))
+			}
+		}
+		if len(lines) == 0 {
+			continue
+		}
+		description, _ := schema["description"].(string)
+		schema["description"] = strings.TrimPrefix(description+"\n\n"+strings.Join(lines, "\n"), "\n\n")
 	}
 }
 

@@ -128,6 +128,37 @@ func TestConstrainRefusesAnImageOfOtherProtos(t *testing.T) {
 	}
 }
 
+func TestExplainTellsTheValuesOfAnEnumeration(t *testing.T) {
+	t.Parallel()
+	raw, err := proto.Marshal(&descriptorpb.FileDescriptorSet{File: []*descriptorpb.FileDescriptorProto{{
+		Name: proto.String("a.proto"), Package: proto.String("p"), Syntax: proto.String("proto3"),
+		MessageType: []*descriptorpb.DescriptorProto{{Name: proto.String("Run"), EnumType: []*descriptorpb.EnumDescriptorProto{{
+			Name: proto.String("Phase"),
+			Value: []*descriptorpb.EnumValueDescriptorProto{
+				{Name: proto.String("PHASE_UNSPECIFIED"), Number: proto.Int32(0)}, {Name: proto.String("PHASE_DRAW"), Number: proto.Int32(1)},
+			},
+		}}}},
+		SourceCodeInfo: &descriptorpb.SourceCodeInfo{Location: []*descriptorpb.SourceCodeInfo_Location{
+			{Path: []int32{4, 0, 4, 0, 2, 1}, Span: []int32{1, 1, 2}, LeadingComments: proto.String(" A challenge is\n drawn.\n")},
+		}},
+	}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	protos, err := parseContract(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	phase, other := object{"description": "What it waits for."}, object{"description": "Another."}
+	protos.explain(&document{Components: components{Schemas: map[string]object{"p.Run.Phase": phase, "p.Run": other}}})
+	if got := phase["description"]; got != "What it waits for.\n\n- PHASE_DRAW: A challenge is drawn." {
+		t.Errorf("the enumeration says %q", got)
+	}
+	if other["description"] != "Another." {
+		t.Errorf("the message says %q", other["description"])
+	}
+}
+
 // image compiles a service with the methods, whose request has a field "character" of at most 9 characters.
 func image(t *testing.T, methods ...string) []byte {
 	t.Helper()

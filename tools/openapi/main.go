@@ -4,7 +4,7 @@
 // The plugin names path parameters after proto fields, so a resource name of two parts becomes {name}/{name_1}; here each
 // is named after the collection before it. It knows nothing of the edge either: bearer tokens, the Idempotency-Key
 // header, streams as server-sent events or lines of JSON are added. Nor does it pass on the rules by which servers check
-// fields; they are read from the compiled protos.
+// fields, and what is said of the values of enumerations; they are read from the compiled protos.
 //
 // Usage: openapi FOLDER IMAGE >wayfarer.json
 package main
@@ -49,6 +49,7 @@ func run(args []string) error {
 	if err := protos.constrain(doc); err != nil {
 		return err
 	}
+	protos.explain(doc)
 	text, err := encode(doc)
 	if err != nil {
 		return err

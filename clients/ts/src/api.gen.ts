@@ -3448,6 +3448,12 @@ export interface components {
         };
         /**
          * @description DieStepKind is why a face came up.
+         *
+         *     - DIE_STEP_KIND_UNSPECIFIED: Never sent.
+         *     - DIE_STEP_KIND_ROLLED: The first face of a die.
+         *     - DIE_STEP_KIND_REROLLED: In place of the face before, which a re-roll matched.
+         *     - DIE_STEP_KIND_UNIQUE: In place of all faces before, which another die showed already.
+         *     - DIE_STEP_KIND_ADDED: Added to the faces before, as the die exploded in itself.
          * @enum {string}
          */
         "wayfarer.dice.v1.DieStepKind": "DIE_STEP_KIND_UNSPECIFIED" | "DIE_STEP_KIND_ROLLED" | "DIE_STEP_KIND_REROLLED" | "DIE_STEP_KIND_UNIQUE" | "DIE_STEP_KIND_ADDED";
@@ -3864,6 +3870,14 @@ export interface components {
         };
         /**
          * @description RollNodeKind is what a part of a notation is.
+         *
+         *     - ROLL_NODE_KIND_UNSPECIFIED: Never sent.
+         *     - ROLL_NODE_KIND_NUMBER: A number.
+         *     - ROLL_NODE_KIND_NEGATE: A minus sign before its one part.
+         *     - ROLL_NODE_KIND_OPERATION: Parts that operators join, worked out from the left.
+         *     - ROLL_NODE_KIND_CALL: A function of its parts.
+         *     - ROLL_NODE_KIND_DICE: Dice with their modifiers. Parts are counts, sides and modifiers that rolled dice themselves.
+         *     - ROLL_NODE_KIND_GROUP: A group; behind its own parts those of modifiers that rolled dice themselves.
          * @enum {string}
          */
         "wayfarer.dice.v1.RollNodeKind": "ROLL_NODE_KIND_UNSPECIFIED" | "ROLL_NODE_KIND_NUMBER" | "ROLL_NODE_KIND_NEGATE" | "ROLL_NODE_KIND_OPERATION" | "ROLL_NODE_KIND_CALL" | "ROLL_NODE_KIND_DICE" | "ROLL_NODE_KIND_GROUP";
@@ -4031,6 +4045,12 @@ export interface components {
         };
         /**
          * @description UsageMode says how many usage dice a check rolls and which one counts.
+         *
+         *     - USAGE_MODE_UNSPECIFIED: Same as USAGE_MODE_SINGLE.
+         *     - USAGE_MODE_SINGLE: One die.
+         *     - USAGE_MODE_LOWEST_2: Two dice, the lowest counts.
+         *     - USAGE_MODE_LOWEST_3: Three dice, the lowest counts.
+         *     - USAGE_MODE_HIGHEST_2: Two dice, the highest counts.
          * @enum {string}
          */
         "wayfarer.dice.v1.UsageMode": "USAGE_MODE_UNSPECIFIED" | "USAGE_MODE_SINGLE" | "USAGE_MODE_LOWEST_2" | "USAGE_MODE_LOWEST_3" | "USAGE_MODE_HIGHEST_2";
@@ -4788,6 +4808,14 @@ export interface components {
         };
         /**
          * @description Phase says what the delve waits for.
+         *
+         *     - PHASE_UNSPECIFIED: Not set.
+         *     - PHASE_SETUP_MEMBERS: The members have to be recorded.
+         *     - PHASE_SETUP_PROVISIONS: The provisions have to be noted.
+         *     - PHASE_SETUP_LIGHTS: The lights have to be recorded.
+         *     - PHASE_READY: The first area has to be described.
+         *     - PHASE_EXPLORING: They explore.
+         *     - PHASE_LEFT: They have left.
          * @enum {string}
          */
         "wayfarer.dungeon.v1.Delve.Phase": "PHASE_UNSPECIFIED" | "PHASE_SETUP_MEMBERS" | "PHASE_SETUP_PROVISIONS" | "PHASE_SETUP_LIGHTS" | "PHASE_READY" | "PHASE_EXPLORING" | "PHASE_LEFT";
@@ -5360,6 +5388,11 @@ export interface components {
         };
         /**
          * @description InvokedBy is what may call for a delve (POOL-SCOPE-03).
+         *
+         *     - INVOKED_BY_UNSPECIFIED: Not set.
+         *     - INVOKED_BY_BASIC_GAME_LOOP: The Basic Game Loop: the expedition enters a dungeon.
+         *     - INVOKED_BY_CLEARING: Clearing: a dungeon is among the threats of a hex.
+         *     - INVOKED_BY_DM_JUDGMENT: The judgment of a GM.
          * @enum {string}
          */
         "wayfarer.dungeon.v1.InvokedBy": "INVOKED_BY_UNSPECIFIED" | "INVOKED_BY_BASIC_GAME_LOOP" | "INVOKED_BY_CLEARING" | "INVOKED_BY_DM_JUDGMENT";
@@ -5991,6 +6024,16 @@ export interface components {
         };
         /**
          * @description Phase says what the run waits for.
+         *
+         *     - PHASE_UNSPECIFIED: Not set.
+         *     - PHASE_DRAW: The next challenge has to be drawn.
+         *     - PHASE_ACT: Members act on the pending challenge.
+         *     - PHASE_WON: Won, with at least one member below 100 exhaustion.
+         *     - PHASE_RETREATED: The final challenge failed.
+         *     - PHASE_EXHAUSTED: Every member reached 100 exhaustion, or nobody is left.
+         *     - PHASE_PREPARING: Leases are being taken; goes on by itself.
+         *     - PHASE_UNDONE: A lender refused; nothing is held. Not listed.
+         *     - PHASE_ABANDONED: Given up by the leader, a GM or the expedition.
          * @enum {string}
          */
         "wayfarer.dungeon.v1.Run.Phase": "PHASE_UNSPECIFIED" | "PHASE_DRAW" | "PHASE_ACT" | "PHASE_WON" | "PHASE_RETREATED" | "PHASE_EXHAUSTED" | "PHASE_PREPARING" | "PHASE_UNDONE" | "PHASE_ABANDONED";
@@ -6821,6 +6864,11 @@ export interface components {
         };
         /**
          * @description Policy is what happens.
+         *
+         *     - POLICY_UNSPECIFIED: As WAIT.
+         *     - POLICY_WAIT: Nothing: the others wait. A GM may act for anybody.
+         *     - POLICY_BASIC_ACTION: The expedition acts for them: it draws, acts with the basic action of the challenge, without a tool or a risk, and completes.
+         *     - POLICY_SKIP: As BASIC_ACTION, but who does not draw is passed over: another member draws. The rules let no round be completed without everybody's contribution, so the basic action is the least that can be done.
          * @enum {string}
          */
         "wayfarer.expedition.v1.Absence.Policy": "POLICY_UNSPECIFIED" | "POLICY_WAIT" | "POLICY_BASIC_ACTION" | "POLICY_SKIP";
@@ -7187,6 +7235,13 @@ export interface components {
         };
         /**
          * @description Phase says which commands can be given.
+         *
+         *     - PHASE_UNSPECIFIED: Not set.
+         *     - PHASE_ASSEMBLING: The journey has not begun: start_journey.
+         *     - PHASE_TRAVELING: On the way: commands to the journey.
+         *     - PHASE_AT_LOCATION: Inside a location: commands to the journey, start_run and start_delve.
+         *     - PHASE_DELVING: In a dungeon: commands to the run or the delve.
+         *     - PHASE_CONCLUDED: Over.
          * @enum {string}
          */
         "wayfarer.expedition.v1.Expedition.Phase": "PHASE_UNSPECIFIED" | "PHASE_ASSEMBLING" | "PHASE_TRAVELING" | "PHASE_AT_LOCATION" | "PHASE_DELVING" | "PHASE_CONCLUDED";
@@ -7307,6 +7362,14 @@ export interface components {
         };
         /**
          * @description Cause is why it changed.
+         *
+         *     - CAUSE_UNSPECIFIED: Not set.
+         *     - CAUSE_RUN: The run began, or is over.
+         *     - CAUSE_SEEN: The leader was seen: only the deadline changed.
+         *     - CAUSE_PROMOTED: The leader handed it on, or left.
+         *     - CAUSE_AWAY: The leader was away.
+         *     - CAUSE_HANDED_OVER: A GM handed it on.
+         *     - CAUSE_RECLAIMED: Who lost it by being away has it back.
          * @enum {string}
          */
         "wayfarer.expedition.v1.LeadershipChanged.Cause": "CAUSE_UNSPECIFIED" | "CAUSE_RUN" | "CAUSE_SEEN" | "CAUSE_PROMOTED" | "CAUSE_AWAY" | "CAUSE_HANDED_OVER" | "CAUSE_RECLAIMED";
@@ -7726,6 +7789,12 @@ export interface components {
         };
         /**
          * @description Status says whether it can be tried.
+         *
+         *     - STATUS_UNSPECIFIED: Not set.
+         *     - STATUS_OPEN: It can be tried.
+         *     - STATUS_BLOCKED: A setback has to be overcome first (DW-SPEND-12).
+         *     - STATUS_PENDING: It succeeded, but a setback has to be overcome before that holds (DW-SPEND-13).
+         *     - STATUS_DONE: Done.
          * @enum {string}
          */
         "wayfarer.party.v1.Challenge.Status": "STATUS_UNSPECIFIED" | "STATUS_OPEN" | "STATUS_BLOCKED" | "STATUS_PENDING" | "STATUS_DONE";
@@ -7969,6 +8038,12 @@ export interface components {
         };
         /**
          * @description Phase says what a check waits for.
+         *
+         *     - PHASE_UNSPECIFIED: Not set.
+         *     - PHASE_OPENED: The first roll.
+         *     - PHASE_ROLLED: A re-roll or the claim.
+         *     - PHASE_RESOLVED: The GM, who may spend its botches.
+         *     - PHASE_CLOSED: Nothing any more.
          * @enum {string}
          */
         "wayfarer.party.v1.Check.Phase": "PHASE_UNSPECIFIED" | "PHASE_OPENED" | "PHASE_ROLLED" | "PHASE_RESOLVED" | "PHASE_CLOSED";
@@ -8360,6 +8435,13 @@ export interface components {
         };
         /**
          * @description Facet is what can be borrowed.
+         *
+         *     - FACET_UNSPECIFIED: Not set.
+         *     - FACET_ROSTER: Members and leader of a party, by a run.
+         *     - FACET_LOADOUT: Tools and current form of a character, by a run.
+         *     - FACET_PACK: Everything of a company, by a journey.
+         *     - FACET_VITALS: Hit points, strength and slots of a character, by a journey.
+         *     - FACET_SHEET: The Danger World sheet of a character, by a scene.
          * @enum {string}
          */
         "wayfarer.party.v1.Facet": "FACET_UNSPECIFIED" | "FACET_ROSTER" | "FACET_LOADOUT" | "FACET_PACK" | "FACET_VITALS" | "FACET_SHEET";
@@ -8624,6 +8706,11 @@ export interface components {
         };
         /**
          * @description State says whether the party may change.
+         *
+         *     - STATE_UNSPECIFIED: Not set.
+         *     - STATE_FORMING: Members may join and leave.
+         *     - STATE_IN_RUN: A run holds the roster.
+         *     - STATE_ENDED: The run is over; it binds nobody (DIG-FLOW-02).
          * @enum {string}
          */
         "wayfarer.party.v1.Party.State": "STATE_UNSPECIFIED" | "STATE_FORMING" | "STATE_IN_RUN" | "STATE_ENDED";
@@ -8846,6 +8933,14 @@ export interface components {
         };
         /**
          * @description Kind says which values are possible.
+         *
+         *     - KIND_UNSPECIFIED: Not set.
+         *     - KIND_INTEGER: A whole number.
+         *     - KIND_NUMBER: A number.
+         *     - KIND_BOOLEAN: True or false.
+         *     - KIND_ENUM: One of the options.
+         *     - KIND_LIST: A list.
+         *     - KIND_MAP: An object: a table by key.
          * @enum {string}
          */
         "wayfarer.party.v1.RulesetParameter.Kind": "KIND_UNSPECIFIED" | "KIND_INTEGER" | "KIND_NUMBER" | "KIND_BOOLEAN" | "KIND_ENUM" | "KIND_LIST" | "KIND_MAP";
@@ -8892,6 +8987,12 @@ export interface components {
         };
         /**
          * @description Phase says what a scene is at.
+         *
+         *     - PHASE_UNSPECIFIED: Not set.
+         *     - PHASE_PREPARING: Sheets are being borrowed; goes on by itself.
+         *     - PHASE_PLAYING: Played.
+         *     - PHASE_ENDED: Ended.
+         *     - PHASE_UNDONE: A lender refused; nothing is held. Not listed.
          * @enum {string}
          */
         "wayfarer.party.v1.Scene.Phase": "PHASE_UNSPECIFIED" | "PHASE_PREPARING" | "PHASE_PLAYING" | "PHASE_ENDED" | "PHASE_UNDONE";
@@ -9942,6 +10043,15 @@ export interface components {
         };
         /**
          * @description Phase says what the journey waits for.
+         *
+         *     - PHASE_UNSPECIFIED: Not set.
+         *     - PHASE_PREPARING: Leases are being taken; goes on by itself.
+         *     - PHASE_TRAVELING: The company travels.
+         *     - PHASE_ENDING: Everything is being given back; goes on by itself.
+         *     - PHASE_ENDED: Over.
+         *     - PHASE_ABANDONED: Given up.
+         *     - PHASE_UNDOING: A lender refused; what was taken is being given back.
+         *     - PHASE_UNDONE: A lender refused; nothing is held. Not listed.
          * @enum {string}
          */
         "wayfarer.travel.v1.Journey.Phase": "PHASE_UNSPECIFIED" | "PHASE_PREPARING" | "PHASE_TRAVELING" | "PHASE_ENDING" | "PHASE_ENDED" | "PHASE_ABANDONED" | "PHASE_UNDOING" | "PHASE_UNDONE";
@@ -11649,6 +11759,13 @@ export interface components {
         };
         /**
          * @description Role is what somebody may do in one campaign. Who has no role does not learn that the campaign exists.
+         *
+         *     - ROLE_UNSPECIFIED: Not set; no member.
+         *     - ROLE_OWNER: Created the campaign or was made its owner: all that a GM may, and members and roles.
+         *     - ROLE_GM: Game master: sees secrets, acts for anyone, reports dice, overrides with a reason.
+         *     - ROLE_PLAYER: Plays the characters they own.
+         *     - ROLE_SPECTATOR: Sees what players see and changes nothing.
+         *     - ROLE_BOT: A program that acts for the characters listed with its membership and sees what they see.
          * @enum {string}
          */
         "wayfarer.type.v1.Role": "ROLE_UNSPECIFIED" | "ROLE_OWNER" | "ROLE_GM" | "ROLE_PLAYER" | "ROLE_SPECTATOR" | "ROLE_BOT";

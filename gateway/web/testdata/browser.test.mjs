@@ -233,7 +233,7 @@ test("a run is played by two, and the stream tells it to both; what the table wr
   await page.getByText("ada to complete").waitFor();
   await shot("run-desktop");
   await clean("a run");
-  assert.match(await say("+act/complete"), /Round 1 is (passed|lost)/);
+  assert.match(await say("+act/complete"), /Round 1 is (passed|failed)/);
   await events().getByText("Dice: d10").waitFor();
   await events().getByText("as JSON").last().click();
   await events().getByText('"roundCompleted"').waitFor();
@@ -307,6 +307,14 @@ test("the reference is searched and opened", async () => {
   assert.ok(!(await page.locator("summary").filter({ hasText: ":longTermRest" }).isVisible()));
   await act.click();
   await page.getByText("Act contributes a basic action or a tool").waitFor();
+  const call = act.locator("..");
+  await call.locator("summary").filter({ hasText: /^action Action required$/ }).click();
+  await call.getByText("Take the risk bonus and its price").waitFor();
+  await call.locator("summary").filter({ hasText: /^run Run/ }).click();
+  await call.getByText("- PHASE_DRAW: ").waitFor(); // the values of an enumeration are explained
   await clean("the reference");
   await shot("docs");
+  await page.getByLabel("Find a call").fill("falsePlaces");
+  await page.locator("summary").filter({ hasText: "/missionBoards/{missionBoard}:roll" }).waitFor(); // by a field
+  assert.equal(await page.locator("section > details:visible").count(), 1);
 });

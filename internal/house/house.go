@@ -105,6 +105,8 @@ func refuseImport(f goFile, target string) string {
 	switch {
 	case area == "rules":
 		return refuseInRules(f, target, ours, inner)
+	case area == "clients" && !f.test() && ours && !within(inner, "proto"):
+		return "clients are programs of other people and know the contract alone"
 	case area == "proto" && ours && !within(inner, "proto"):
 		return "the contract is for clients and knows nothing of the house"
 	case area == "internal" && into("rules", "services", "workflows", "gateway"):

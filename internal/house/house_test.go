@@ -77,6 +77,8 @@ func TestImportsFindsWhatGoesAgainstTheDirection(t *testing.T) {
 		"rules' tests may compare with go-cmp":       {"rules/digger/a_test.go", "github.com/google/go-cmp/cmp", ""},
 		"rules' tests may not use chance":            {"rules/digger/a_test.go", "math/rand/v2", "dice come from"},
 		"rules' tests may not use other modules":     {"rules/digger/a_test.go", "google.golang.org/grpc", "standard library and each other"},
+		"clients may use the contract":               {"clients/go-bot/a.go", house.Module + "/proto/wayfarer/type/v1", ""},
+		"clients may not use internal":               {"clients/go-bot/a.go", house.Module + "/internal/fault", "the contract alone"},
 		"internal may use itself":                    {"internal/serve/a.go", house.Module + "/internal/fault", ""},
 		"internal may use the shared types":          {"internal/serve/a.go", house.Module + "/proto/wayfarer/type/v1", ""},
 		"internal may not use a service's contract":  {"internal/serve/a.go", house.Module + "/proto/wayfarer/dice/v1", "type/v1 alone"},

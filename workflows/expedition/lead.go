@@ -248,8 +248,14 @@ func (t turn) lead(ctx context.Context, at journal.At[state], who caller) (journ
 		done, err := t.add(ctx, at, t.entry, events...)
 		return done.State, err
 	}
-	if !m.Reclaim && !who.gm() {
+	lost := at.State.Lead != nil && at.State.Lead.Absent != ""
+	switch {
+	case who.gm():
+	case !m.Reclaim:
 		return at, fault.New(fault.PermissionDenied, "NOT_GM", "only a game master hands leadership over")
+	case !lost && who.subject != at.State.Creator && (at.State.Lead == nil || who.subject != at.State.Lead.Owner):
+		// Who has nothing to do with it is not told how it stands.
+		return at, fault.New(fault.PermissionDenied, reasonNotOwner, "only the player of who led before or a game master may reclaim it")
 	}
 	if at.State.Run == "" {
 		var err error

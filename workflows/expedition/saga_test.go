@@ -20,9 +20,9 @@ import (
 )
 
 // with is a map with those of others.
-func with(maps_ ...map[string]string) map[string]string {
+func with(all ...map[string]string) map[string]string {
 	out := map[string]string{}
-	for _, m := range maps_ {
+	for _, m := range all {
 		maps.Copy(out, m)
 	}
 	return out
@@ -40,9 +40,9 @@ type saga struct {
 	// before brings the group to where the command can be given.
 	before func(g *group)
 	give   func(g *group, id string) *req
-	// held is what is lent before and after the command.
-	before_, after map[string]string
-	phase          Phase
+	// held is what is lent before the command, after what is lent when it has had its effect.
+	held, after map[string]string
+	phase       Phase
 	// starts tells that a refusal in the midst undoes everything.
 	starts bool
 	// only are the steps that are spoiled, where not all are: the services' own tests let them die at each of their inserts.
@@ -55,30 +55,30 @@ func (g *group) arrive() {
 }
 
 // outer are the steps that services take outside of themselves, and the inserts of the expedition.
-var outer = regexp.MustCompile(`^expedition>|>(Create|Reveal)|>(Take|Return).*#[124]$`)
+var outer = regexp.MustCompile(`^expedition>|>(Create|Reveal)|>Take.*#[124]$|>Return.*#[14]$`)
 
 var sagas = map[string]saga{
 	"entering a run": {
-		before: (*group).arrive, give: (*group).enterRun, before_: traveling, after: with(traveling, running), phase: Delving, starts: true,
+		before: (*group).arrive, give: (*group).enterRun, held: traveling, after: with(traveling, running), phase: Delving, starts: true,
 		only: outer,
 	},
 	"leaving a run": {
 		before: func(g *group) { g.arrive(); g.does("alice", g.enterRun("run")) }, give: (*group).giveRunUp,
-		before_: with(traveling, running), after: traveling, phase: AtLocation, only: outer,
+		held: with(traveling, running), after: traveling, phase: AtLocation, only: outer,
 	},
 	"entering a delve": {
-		before: (*group).arrive, give: (*group).enterDelve, before_: traveling, after: traveling, phase: Delving, starts: true, only: outer,
+		before: (*group).arrive, give: (*group).enterDelve, held: traveling, after: traveling, phase: Delving, starts: true, only: outer,
 	},
 	"leaving a delve": {
-		before: func(g *group) { g.arrive(); g.explore() }, give: (*group).leaveDelve, before_: traveling, after: traveling, phase: AtLocation, only: outer,
+		before: func(g *group) { g.arrive(); g.explore() }, give: (*group).leaveDelve, held: traveling, after: traveling, phase: AtLocation, only: outer,
 	},
 	"setting out": {
 		before: func(*group) {}, give: func(g *group, id string) *req { r := g.setOut(); r.RequestId = id; return r },
-		before_: map[string]string{}, after: traveling, phase: Traveling, starts: true, only: regexp.MustCompile(`travel>(Create|Take).*#[13]`),
+		held: map[string]string{}, after: traveling, phase: Traveling, starts: true, only: regexp.MustCompile(`travel>(Create|Take.*#3)`),
 	},
 	"coming home": {
-		before: func(g *group) { g.does("alice", g.setOut()) }, give: (*group).goHome, before_: traveling, after: map[string]string{}, phase: Concluded,
-		only: regexp.MustCompile(`travel>(Return.*#[14]|Reveal)`),
+		before: func(g *group) { g.does("alice", g.setOut()) }, give: (*group).goHome, held: traveling, after: map[string]string{}, phase: Concluded,
+		only: regexp.MustCompile(`travel>(Return.*#4|Reveal)`),
 	},
 }
 
@@ -140,7 +140,7 @@ func (c saga) done(g *group, id string) {
 // undone checks that nothing of the command is left but what the log says of it.
 func (c saga) undone(g *group, phase Phase, want error) {
 	g.t.Helper()
-	if diff := cmp.Diff(c.before_, g.lent()); diff != "" {
+	if diff := cmp.Diff(c.held, g.lent()); diff != "" {
 		g.t.Errorf("lent after it was undone (-want +got):\n%s", diff)
 	}
 	ex := g.now()
@@ -256,7 +256,7 @@ func TestAStartThatALenderRefusesIsUndone(t *testing.T) {
 		if err := g.attempts("alice", g.enterRun("give")); fault.ReasonOf(err) != "NO_STATBLOCK" {
 			t.Fatalf("without a statblock: %v", err)
 		}
-		if diff := cmp.Diff(c.before_, g.lent()); diff != "" {
+		if diff := cmp.Diff(c.held, g.lent()); diff != "" {
 			t.Errorf("lent (-want +got):\n%s", diff)
 		}
 	}

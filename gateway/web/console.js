@@ -32,6 +32,11 @@ const history = { lines: [], at: 0, draft: "" };
 async function showSignIn(problem = "") {
   following.abort();
   session.token = "";
+  // What one user saw is not for the next.
+  table = { campaign: "", character: "", characters: [], found: [], followed: "", chosen: false, state: null };
+  for (const box of ["log", "events", "state", "sheet-title", "sheet-rows", "campaign", "character", "follow"]) $(box).replaceChildren();
+  Object.assign(history, { lines: [], at: 0, draft: "" });
+  unanswered = null;
   $("play").hidden = $("who").hidden = true;
   $("live").textContent = "";
   $("signin").hidden = false;
@@ -188,7 +193,10 @@ async function follow(name) {
   following = new AbortController();
   const { signal } = following;
   table.followed = name;
-  const state = await showState();
+  const state = await showState().catch((err) => {
+    following.abort(); // so that the next look tries again
+    throw err;
+  });
   if (signal.aborted) return;
   $("events").replaceChildren();
   const reading = api.watch(name, Math.max(0, (state?.seq ?? 0) - 10), {
@@ -295,6 +303,7 @@ async function say(line) {
   try {
     const answer = await api.post(`${campaign}/console:execute`, body, id);
     unanswered = null;
+    if (table.campaign !== campaign) return; // somebody else is here by now
     append($("log"), el("pre", { textContent: answer.text }));
     $("dice").value = $("reason").value = "";
     if (answer.result && !answer.result["@type"].endsWith(".Help")) await look().catch(problem);

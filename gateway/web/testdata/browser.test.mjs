@@ -159,6 +159,7 @@ test("somebody signs in by the keyboard alone", async () => {
   await page.getByRole("button", { name: "Sign out" }).click();
   await page.getByLabel("User").waitFor();
   assert.equal(await page.evaluate(() => sessionStorage.length), 0);
+  assert.ok(!(await page.content()).includes("Marked"), "nothing of what was seen is left in the page");
 });
 
 test("a token is taken as well, and one that is worth nothing is told", async () => {

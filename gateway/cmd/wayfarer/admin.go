@@ -289,10 +289,14 @@ func create(path string, stdout io.Writer, write func(io.Writer) error) (err err
 	if err := f.Sync(); err != nil {
 		return err
 	}
-	if err := os.Link(f.Name(), path); err != nil { // unlike a renaming, it replaces nothing
+	// Unlike a renaming, a link replaces nothing; but not every file system has links.
+	switch err := os.Link(f.Name(), path); {
+	case errors.Is(err, os.ErrExist):
 		return err
+	case err != nil:
+		return errors.Join(os.Rename(f.Name(), path), f.Close())
 	}
-	return errors.Join(f.Close(), os.Remove(f.Name()))
+	return errors.Join(os.Remove(f.Name()), f.Close())
 }
 
 // reading is an export that may be read several times; a compressed one is unpacked beforehand into a file without a name.

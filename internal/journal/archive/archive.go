@@ -403,8 +403,8 @@ func RebuildHeads(ctx context.Context, services []Service, report func(Problem))
 					return nil
 				}
 				now, err := fold.Head()
-				wrong = err != nil || !equal(now, old)
-				return nil
+				wrong = err == nil && !equal(now, old)
+				return err
 			})
 			switch {
 			case err != nil:

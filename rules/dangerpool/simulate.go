@@ -164,8 +164,6 @@ type Simulated struct {
 	// Spills by severity in the order of [Ruleset.SeverityNames], Events by their number from 0.
 	Spills []int
 	Events []int
-	// Fights are the combats that were fought, FirstLeg the leg of the first event, 0 when there was none.
-	Fights, FirstLeg int
 	// Torches that burned down.
 	Torches int
 }
@@ -248,11 +246,8 @@ func (p *Player) step(c Command) error {
 	if err := p.do(c); err != nil {
 		return err
 	}
-	rest := false
 	for p.combats > 0 {
 		p.combats--
-		p.out.Fights++
-		rest = p.sim.expedition.Policy != Restless
 		for _, c := range []Command{
 			StartCombat{}, FightRounds{Rounds: p.sim.expedition.FightRounds}, PassTime{Minutes: p.sim.expedition.FightMinutes}, EndCombat{},
 			Act{Action: TriggerInteract},
@@ -261,10 +256,9 @@ func (p *Player) step(c Command) error {
 				return err
 			}
 		}
-		if p.combats > 0 || !rest {
+		if p.combats > 0 || p.sim.expedition.Policy == Restless {
 			continue
 		}
-		rest = false
 		if p.sim.expedition.Policy != InTheOpen && !p.t.Hunkered {
 			if err := p.do(Act{Action: TriggerHunkerDown}); err != nil {
 				return err
@@ -304,9 +298,6 @@ func (p *Player) spilled(s Spilled) {
 		p.out.Events[e.Final]++
 		if e.Final == p.t.Ruleset.EventCap {
 			p.combats++
-		}
-		if p.out.FirstLeg == 0 {
-			p.out.FirstLeg = p.out.Legs
 		}
 	}
 }

@@ -111,10 +111,16 @@ lint: $(TOOLS)/golangci-lint ## golangci-lint on the house's modules
 workflowcheck: $(TOOLS)/workflowcheck
 	@if [[ -d workflows ]]; then $< ./workflows/...; else echo "no workflows yet"; fi
 
-# Of the code that the programs call, by the database that a module of its own brings along, so that nothing is asked of the network.
+# The two programs that hold the code of all, with their symbols, so that what is linked in is known by its functions. The database
+# comes as a module, so that nothing is asked of the network.
 .PHONY: vuln
-vuln: $(TOOLS)/govulncheck .tmp/vulndb/.stamp ## known vulnerabilities in code that the programs call
-	@$< -db file://'$(CURDIR)'/.tmp/vulndb $(addprefix ./,$(COMMANDS)) ./deploy/local
+vuln: $(TOOLS)/govulncheck .tmp/vulndb/.stamp ## known vulnerabilities in what the programs are built of
+	@mkdir -p .tmp/vuln
+	for dir in deploy/local gateway/cmd/wayfarer; do
+		go build -o .tmp/vuln/program "./$$dir"
+		$< -db file://'$(CURDIR)'/.tmp/vulndb -mode binary -format json .tmp/vuln/program >.tmp/vuln/found.json
+		$(OUTSIDE) go -C tools run ./vulns <.tmp/vuln/found.json
+	done
 
 .tmp/vulndb/.stamp: $(TOOLS)/indexdb
 	@rm -rf .tmp/vulndb

@@ -259,7 +259,7 @@ func newSuite(t *testing.T, temporal string, change ...func(*Config)) *suite {
 		Store: spoiledStore{memory.New(), s.mishaps, "expedition"}, Temporal: temporalClient(t, temporal), TaskQueue: t.Name(), Members: roles{parties},
 		Travel: dialAs(t, s.travel.Target(), "service:expedition", s.mishaps.calls("expedition")...), Dungeon: dialAs(t, s.dungeon.Target(), "service:expedition", s.mishaps.calls("expedition")...),
 		Redact: func(m proto.Message) proto.Message { return adapter.Redact(player, m) },
-		Logger: quiet, Attempt: 2 * time.Second, Grace: 5 * time.Second,
+		Logger: quiet, Attempt: 2 * time.Second, Grace: 5 * time.Second, TemporalWait: time.Minute,
 	}}
 	for _, c := range change {
 		c(&s.cfg)

@@ -132,6 +132,7 @@ func newTable(t *testing.T, temporal client.Client, change ...func(*Config)) *ta
 			return adapter.Redact(adapter.Caller{Membership: adapter.Membership{Role: typev1.Role_ROLE_PLAYER}}, m)
 		},
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Attempt: 2 * time.Second, Grace: 5 * time.Second,
+		TemporalWait: time.Minute, // a busy machine is slow, not away
 	}}
 	for _, c := range change {
 		c(&tb.cfg)

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"crypto/ed25519"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"io"
@@ -12,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"buf.build/gen/go/bufbuild/protovalidate/protocolbuffers/go/buf/validate"
 	"github.com/google/go-cmp/cmp"
@@ -23,6 +25,10 @@ import (
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/reflect/protoreflect"
 	"google.golang.org/protobuf/reflect/protoregistry"
+	"google.golang.org/protobuf/types/known/anypb"
+
+	consolev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/console/v1"
+	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
 	"github.com/wayfarer-rpg/wayfarer/internal/auth/devissuer"
@@ -75,11 +81,19 @@ type world struct {
 	assembling string
 	// requests are those that a method takes, where filling in names is not enough.
 	requests map[string]object
+	// shown counts the answers in which somebody was shown what only game masters may see, by user.
+	shown map[string]int
 }
+
+// whisper is in every text of a world that game masters keep to themselves.
+const whisper = "swordfish"
 
 func newWorld(tb testing.TB, id string) *world {
 	tb.Helper()
-	w := &world{table: newTable(tb, id, "ada", "bram"), names: map[string]string{}}
+	w := &world{table: newTable(tb, id, "ada", "bram"), names: map[string]string{}, shown: map[string]int{}}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*timeout) // it is for hundreds of calls
+	tb.Cleanup(cancel)
+	w.ctx = ctx
 	for _, user := range []string{"eve", "warden", "bot", "mallory"} {
 		token, err := house.Token(user)
 		if err != nil {
@@ -113,8 +127,11 @@ func newWorld(tb testing.TB, id string) *world {
 	w.do("gm", scenes+"CreateChallenge", object{"name": at("scenes/ball"), "challenge": "gate", "difficulty": 2})
 	check := w.do("ada", scenes+"OpenCheck", object{"parent": at("scenes/ball"), "character": w.character("ada"), "challenge": "gate", "stat": "Agility"})
 	const delves = "dungeon.v1.DelveService/"
-	w.do("ada", delves+"CreateDelve", object{
-		"parent": w.campaign, "delveId": "tomb", "invokedBy": "INVOKED_BY_DM_JUDGMENT", "map": object{"title": "A tomb"}, "entry": "mouth", "character": w.character("ada"),
+	w.do("gm", delves+"CreateDelve", object{
+		"parent": w.campaign, "delveId": "tomb", "invokedBy": "INVOKED_BY_DM_JUDGMENT", "entry": "mouth", "character": w.character("ada"),
+		"map": object{"title": "A tomb", "areas": []object{
+			{"id": "mouth", "title": "The mouth", "notes": whisper, "ways": []string{"hall"}}, {"id": "hall", "title": "A hall", "notes": whisper, "ways": []string{"mouth"}},
+		}},
 	})
 	band := []object{{"name": "Ada", "character": w.character("ada"), "kind": "PC", "rank": "FRONT"}}
 	w.do("ada", delves+"RecordMembers", object{"name": at("delves/tomb"), "members": band, "character": w.character("ada")})
@@ -174,12 +191,12 @@ func (w *world) ask(dungeon string, band []object, own object) map[string]object
 		"dungeon.v1.DelveService/SwitchLight": {"id": "a"}, "dungeon.v1.DelveService/RefuelLight": {"id": "a"},
 		"dungeon.v1.DelveService/CastSpell": {"id": "a", "minutes": 1}, "dungeon.v1.DelveService/EndSpell": {"id": "a"},
 		"dungeon.v1.DelveService/AddRemark": {"text": "x"}, "dungeon.v1.DelveService/NarrateEvent": {"spill": 1, "event": 1, "shows": "x"},
-		"dungeon.v1.DelveService/RaiseDanger": {"dice": 1, "reason": "x"}, "dungeon.v1.DelveService/AdjustDelve": {"reason": "x", "pool": 1},
+		"dungeon.v1.DelveService/RaiseDanger": {"dice": 1, "reason": whisper}, "dungeon.v1.DelveService/AdjustDelve": {"reason": whisper, "pool": 1},
 		"dungeon.v1.DelveService/LeaveDelve": {"target": "TRAVEL"}, "dungeon.v1.DelveService/SimulateDelves": {"runs": 1},
 
 		expeditions + "CreateExpedition": {"title": "x"}, expeditions + "Execute": {"search": object{"character": w.character("ada2")}},
 		expeditions + "SetAbsence": {"absence": object{"policy": "POLICY_WAIT"}}, expeditions + "AbandonExpedition": {"name": w.assembling},
-		expeditions + "HandOverLeadership": {"character": w.character("bram")},
+		expeditions + "HandOverLeadership": {"character": w.character("bram"), "overrideReason": "x"},
 
 		campaigns + "CreateCampaign": {"title": "x"}, campaigns + "SetMember": {"member": object{"subject": "eve", "role": "ROLE_SPECTATOR"}},
 		campaigns + "RemoveMember": {"subject": "dov"}, campaigns + "SetChapter": {"chapter": 3},
@@ -212,7 +229,7 @@ func (w *world) ask(dungeon string, band []object, own object) map[string]object
 		journeys + "AddMember": {"member": object{"name": "Hob", "hp": 4, "str": 10}}, journeys + "RemoveMember": {"member": "Hob"}, journeys + "Distribute": {},
 		journeys + "Harm": {"member": "ada", "hp": 1}, journeys + "Adjust": {"reason": "x"}, journeys + "TakeTurn": {"trigger": "activity"}, journeys + "Light": {"kind": "torch"}, journeys + "JoinJourney": {"label": "Ada"}, journeys + "SimulateJourneys": {"region": w.campaign + "/regions/vale", "from": object{"q": 0, "r": 0}, "to": object{"q": 1, "r": 0}, "runs": 1}, journeys + "PrepareRemains": {"count": 1, "carrier": "ada"},
 		"travel.v1.MissionService/CreateMissionBoard": {"title": "x"}, "travel.v1.MissionService/RollMissions": {"count": 3},
-		"travel.v1.MissionService/UseMission": {"number": 1}, "travel.v1.MissionService/TakeMission": {"number": 1}, "travel.v1.MissionService/DropMission": {"number": 1},
+		"travel.v1.MissionService/UseMission": {"number": 1, "replacement": whisper}, "travel.v1.MissionService/TakeMission": {"number": 1}, "travel.v1.MissionService/DropMission": {"number": 1},
 	}
 }
 
@@ -280,7 +297,9 @@ func (w *world) try(ctx context.Context, conns direct, user string, method proto
 	service, _, _ := strings.Cut(strings.TrimPrefix(path, "/wayfarer."), ".")
 	conn := conns[service]
 	if !method.IsStreamingServer() {
-		return conn.Invoke(ctx, path, req, out)
+		err := conn.Invoke(ctx, path, req, out)
+		w.look(user, path, out, err)
+		return err
 	}
 	stream, err := conn.NewStream(ctx, &grpc.StreamDesc{ServerStreams: true}, path)
 	if err != nil {
@@ -289,7 +308,89 @@ func (w *world) try(ctx context.Context, conns direct, user string, method proto
 	if err := errors.Join(stream.SendMsg(req), stream.CloseSend()); err != nil && !errors.Is(err, io.EOF) {
 		return err
 	}
-	return stream.RecvMsg(out)
+	err = stream.RecvMsg(out)
+	for last := w.seqOf(req); err == nil; err = stream.RecvMsg(out) { // all that there is by now
+		w.look(user, path, out, nil)
+		rec := out.ProtoReflect().Descriptor().Fields().ByName("record")
+		if rec == nil || int(out.ProtoReflect().Get(rec).Message().Get(rec.Message().Fields().ByName("seq")).Int()) >= last {
+			return nil
+		}
+		proto.Reset(out)
+	}
+	w.look(user, path, out, err)
+	return err
+}
+
+// seqOf is the number of the last record of what a request to watch is about.
+func (w *world) seqOf(req proto.Message) int {
+	fd := req.ProtoReflect().Descriptor().Fields().ByName("name")
+	if fd == nil {
+		return 0
+	}
+	name := req.ProtoReflect().Get(fd).String()
+	parts := strings.Split(name, "/")
+	if getter := allGetters[parts[len(parts)-2]]; getter != "" && strings.HasPrefix(name, w.campaign) {
+		if answer, err := w.via.call(w.ctx, w.tokens["gm"], getter, object{"name": name}); err == nil {
+			return answer.number("seq")
+		}
+	}
+	return 0
+}
+
+var allGetters = func() map[string]string {
+	all := maps.Clone(getters)
+	all["scenes"], all["delves"], all["missionBoards"] = "party.v1.SceneService/GetScene", "dungeon.v1.DelveService/GetDelve", "travel.v1.MissionService/GetMissionBoard"
+	return all
+}()
+
+// look holds an answer, or an error, to what the user may see: nothing that the contract marks secret but for game masters.
+func (w *world) look(user, method string, out proto.Message, err error) {
+	text := status.Convert(err).Proto().String() + protojson.Format(out)
+	secrets := secretsIn(out.ProtoReflect(), "")
+	if strings.Contains(text, whisper) {
+		secrets = append(secrets, "a text")
+	}
+	if len(secrets) == 0 {
+		return
+	}
+	w.shown[user]++
+	if user != "gm" && user != "warden" && user != "service" && user != "keeper" {
+		w.tb.Errorf("%s shows %s %v: %.2000s", method, user, secrets, text)
+	}
+}
+
+// secretsIn are the paths of the fields of a message that are marked secret and not empty.
+func secretsIn(m protoreflect.Message, path string) (found []string) {
+	if die, ok := m.Interface().(*typev1.Die); ok && die.GetSecret() && die.GetFace() != 0 {
+		found = append(found, path+"face")
+	}
+	m.Range(func(fd protoreflect.FieldDescriptor, v protoreflect.Value) bool {
+		at := path + string(fd.Name())
+		if secret, _ := proto.GetExtension(fd.Options(), typev1.E_Secret).(bool); secret {
+			found = append(found, at)
+			return true
+		}
+		switch {
+		case fd.IsMap() && fd.MapValue().Message() != nil:
+			v.Map().Range(func(_ protoreflect.MapKey, v protoreflect.Value) bool {
+				found = append(found, secretsIn(v.Message(), at+"{}.")...)
+				return true
+			})
+		case fd.IsList() && fd.Message() != nil:
+			for i := range v.List().Len() {
+				found = append(found, secretsIn(v.List().Get(i).Message(), at+"[].")...)
+			}
+		case fd.Message() != nil && !fd.IsMap():
+			found = append(found, secretsIn(v.Message(), at+".")...)
+		}
+		return true
+	})
+	if a, ok := m.Interface().(*anypb.Any); ok { // the console's answers
+		if inner, err := a.UnmarshalNew(); err == nil {
+			found = append(found, secretsIn(inner.ProtoReflect(), path+"@")...)
+		}
+	}
+	return found
 }
 
 // state is everything that can be read by name, as a game master sees it.
@@ -342,6 +443,12 @@ func TestWhoMayCallWhat(t *testing.T) {
 	t.Parallel()
 	w, conns, methods := newWorld(t, "access"), overGRPC(t).(direct), every() //nolint:forcetypeassert // a test
 	before := w.state()
+	defer func() {
+		w.audited()
+		if w.shown["warden"] < 10 || w.shown["gm"] < 10 {
+			t.Errorf("game masters are shown too little that is secret for a test: %v", w.shown)
+		}
+	}()
 	for _, letIn := range []bool{false, true} {
 		if letIn {
 			if d := cmp.Diff(before, w.state()); d != "" {
@@ -377,6 +484,82 @@ func TestWhoMayCallWhat(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// Nobody but game masters is shown what is theirs, by the answer to any command, read, watch or line of the console, or by an
+// error: each call of the test before is looked at. Here are the lines of the console.
+func TestTheConsoleKeepsSecrets(t *testing.T) {
+	t.Parallel()
+	w, conns := newWorld(t, "whispers"), overGRPC(t).(direct) //nolint:forcetypeassert // a test
+	delve := object{"name": w.names["campaigns/*/delves/*"]}
+	w.do("gm", "dungeon.v1.DelveService/RecordProvisions", delve.with("note", "Bread."))
+	w.do("gm", "dungeon.v1.DelveService/RecordLights", delve)
+	w.do("gm", "dungeon.v1.DelveService/BeginDelve", delve)
+	w.do("gm", "dungeon.v1.DelveService/RaiseDanger", delve.with("dice", 1).with("reason", whisper))
+	execute := every()["/wayfarer.console.v1.ConsoleService/Execute"]
+	line := func(user, text string) object {
+		t.Helper()
+		req := &consolev1.ExecuteRequest{Campaign: w.campaign, Line: text, RequestId: unique("line")}
+		if user != "gm" && user != "eve" {
+			req.Character = w.character(user)
+		}
+		_ = w.try(w.ctx, conns, user, execute, req) // what is shown counts, refusals too
+		answer, err := w.via.call(w.ctx, w.tokens[user], console+"Execute", object{"campaign": w.campaign, "line": text, "character": req.GetCharacter(), "requestId": unique("line")})
+		if err == nil && user != "gm" && strings.Contains(jsonOf(t, answer), whisper) {
+			t.Errorf("%q shows %s %v", text, user, answer)
+		}
+		return answer
+	}
+	var lines []string
+	for _, c := range line("gm", "+help").list("result.commands") {
+		if name := c.text("name"); !ends.MatchString(strings.ReplaceAll(strings.ToUpper(name[1:2])+name[2:], "+", "/")) {
+			lines = append(lines, name)
+		}
+	}
+	if len(lines) < 20 {
+		t.Fatalf("only these commands are known: %q", lines)
+	}
+	for _, user := range []string{"eve", "bram", "ada", "gm"} {
+		for _, text := range lines {
+			line(user, text)
+		}
+	}
+}
+
+// audited reads every record of the world's campaign out of the stores: each says who gave it, by whose token, under which
+// request id, when, and in which trace.
+func (w *world) audited() {
+	w.tb.Helper()
+	kinds := map[string]int{}
+	for _, service := range []string{"party", "dice", "dungeon", "travel", "expedition"} {
+		db, err := sql.Open("sqlite", "file:"+filepath.Join(houseDir, service+".db")+"?mode=ro&_pragma=busy_timeout(5000)")
+		if err != nil {
+			w.tb.Fatal(err)
+		}
+		rows, err := db.QueryContext(w.ctx, `SELECT stream, seq, kind, actor, principal, request_id, trace, time FROM records WHERE campaign = ?`, w.campaign)
+		if err != nil {
+			w.tb.Fatal(err)
+		}
+		for rows.Next() {
+			var (
+				stream, kind, actor, principal, request, trace string
+				seq, ms                                        int64
+			)
+			if err := rows.Scan(&stream, &seq, &kind, &actor, &principal, &request, &trace, &ms); err != nil {
+				w.tb.Fatal(err)
+			}
+			kinds[kind]++
+			if actor == "" || principal == "" || request == "" || len(trace) != 32 || time.Since(time.UnixMilli(ms)) > time.Hour {
+				w.tb.Errorf("record %d of %s (%s) says actor %q, principal %q, request id %q, trace %q, time %d", seq, stream, kind, actor, principal, request, trace, ms)
+			}
+		}
+		if err := errors.Join(rows.Err(), rows.Close(), db.Close()); err != nil {
+			w.tb.Fatal(err)
+		}
+	}
+	if len(kinds) < 13 {
+		w.tb.Errorf("only these kinds of records are there: %v", kinds)
 	}
 }
 

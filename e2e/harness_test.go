@@ -34,6 +34,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/wayfarer-rpg/wayfarer/deploy/local/suite"
+	telemetry "github.com/wayfarer-rpg/wayfarer/internal/serve"
 )
 
 // timeout is for a whole test; a machine that runs other things at the same time needs a good part of it.
@@ -67,6 +68,13 @@ func withHouse(tests func() int) (code int) {
 		return code
 	}
 	houseDir = dir
+	// Calls have traces, which go nowhere.
+	traces, err := telemetry.NewTelemetry(context.Background(), telemetry.TelemetryConfig{Program: "e2e"})
+	if err != nil {
+		fail(err)
+		return code
+	}
+	traces.Install()
 	defer func() { _ = os.RemoveAll(dir) }()
 	temporal, err := temporaldev()
 	if err != nil {

@@ -97,9 +97,9 @@ var begin = time.Date(2131, 3, 1, 12, 0, 0, 0, time.UTC)
 func (h *house) clock() time.Time { return begin.Add(time.Duration(h.minutes.Load()) * time.Minute) }
 
 // newHouse builds the programs, which start when they are called.
-func newHouse(seed uint64, flaw Flaw) (*house, error) {
+func newHouse(seed uint64, flaw Flaw, aims []Point) (*house, error) {
 	h := &house{
-		plan: newPlan(seed), flaw: flaw, programs: map[string]*program{}, entropy: rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(seed >> 16), byte(seed >> 24)}),
+		plan: newPlan(seed, aims), flaw: flaw, programs: map[string]*program{}, entropy: rand.NewChaCha8([32]byte{byte(seed), byte(seed >> 8), byte(seed >> 16), byte(seed >> 24)}),
 		log: slog.New(slog.DiscardHandler),
 	}
 	for name, open := range map[string]func(*life) (service, error){

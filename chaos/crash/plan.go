@@ -77,8 +77,11 @@ const (
 	favouriteOdds, otherOdds = 3, 50
 )
 
-func newPlan(seed uint64) *plan {
-	p := &plan{seed: seed, visits: map[Point]int{}, hits: map[Point]int{}}
+func newPlan(seed uint64, aims []Point) *plan {
+	p := &plan{seed: seed, favourites: aims, visits: map[Point]int{}, hits: map[Point]int{}}
+	if len(aims) > 0 {
+		return p
+	}
 	for i := range 3 {
 		p.favourites = append(p.favourites, Points[(int(seed%uint64(len(Points)))+i*len(Points)/3)%len(Points)]) //nolint:gosec // small
 	}
@@ -97,7 +100,9 @@ func (p *plan) at(at Point) Harm {
 	chance := mix(h.Sum64())
 	odds := uint64(otherOdds)
 	if n < 6 && slices.Contains(p.favourites, at) {
-		odds = favouriteOdds
+		if odds = favouriteOdds; n < 2 {
+			odds = 1
+		}
 	}
 	if chance%odds != 0 || p.left == 0 {
 		return Nothing

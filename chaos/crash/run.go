@@ -25,10 +25,10 @@ type Trace struct {
 	Visits, Hits map[Point]int
 }
 
-// Run plays one expedition and audits it. An error says that the run could not be carried through, which is as bad as a
+// Run plays one expedition and audits it. It strikes most at the points aimed at, else at some that the seed chooses. An error says that the run could not be carried through, which is as bad as a
 // finding.
-func Run(ctx context.Context, seed uint64, flaw Flaw) (*audit.Report, Trace, error) {
-	e, trace, err := Evidence(ctx, seed, flaw)
+func Run(ctx context.Context, seed uint64, flaw Flaw, aims ...Point) (*audit.Report, Trace, error) {
+	e, trace, err := Evidence(ctx, seed, flaw, aims...)
 	if err != nil {
 		return nil, trace, err
 	}
@@ -36,8 +36,8 @@ func Run(ctx context.Context, seed uint64, flaw Flaw) (*audit.Report, Trace, err
 }
 
 // Evidence plays one expedition and returns what there is to be audited.
-func Evidence(ctx context.Context, seed uint64, flaw Flaw) (*audit.Evidence, Trace, error) {
-	h, err := newHouse(seed, flaw)
+func Evidence(ctx context.Context, seed uint64, flaw Flaw, aims ...Point) (*audit.Evidence, Trace, error) {
+	h, err := newHouse(seed, flaw, aims)
 	trace := Trace{h.plan.visits, h.plan.hits}
 	if err != nil {
 		return nil, trace, err

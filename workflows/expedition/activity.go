@@ -74,6 +74,9 @@ func (s *Server) executeCommand(ctx context.Context, name string, cmd command) (
 		case errors.Is(err, errMoved):
 			continue
 		case err != nil:
+			if first, ok := s.overtaken(ctx, name, cmd, err); ok {
+				return standingOf(first), nil
+			}
 			if _, known := fault.ToStatus(err); !known {
 				s.cfg.Logger.ErrorContext(ctx, "command not carried out", "expedition", name, "err", err)
 			}
@@ -82,6 +85,16 @@ func (s *Server) executeCommand(ctx context.Context, name string, cmd command) (
 		return standingOf(at), nil
 	}
 	return standing{}, pack(fault.New(fault.Aborted, "STREAM_BUSY", "%s keeps changing", name).After(settlePause))
+}
+
+// overtaken looks, before a command is refused, whether an attempt at it that was given up and still at work has come through
+// meanwhile: what a command did may be what refuses its own repetition.
+func (s *Server) overtaken(ctx context.Context, name string, cmd command, refusal error) (journal.At[state], bool) {
+	if !final(refusal) {
+		return journal.At[state]{}, false // it is repeated, and looks anew
+	}
+	first, ok, err := s.log.Answer(ctx, journal.Command{Stream: name, RequestID: cmd.RequestID, RequestHash: cmd.RequestHash, Actor: cmd.Actor})
+	return first.State, err == nil && ok
 }
 
 // tired tells whether a command has been tried for long enough with something away that it needs. A short absence is

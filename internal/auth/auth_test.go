@@ -18,6 +18,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -171,7 +172,8 @@ func TestAttacks(t *testing.T) {
 		"expired and somebody else's key": {sign(t, jwt.SigningMethodRS256, "rsa", stranger, w.claims(func(c jwt.MapClaims) { c["exp"] = 1 })), auth.TokenInvalid},
 		"no subject":                      {rs(func(c jwt.MapClaims) { delete(c, "sub") }), auth.TokenInvalid},
 		"an endless subject":              {rs(func(c jwt.MapClaims) { c["sub"] = strings.Repeat("x", 129) }), auth.TokenInvalid},
-		"a changed payload":               {good[:len(good)/2] + "A" + good[len(good)/2+1:], auth.TokenInvalid},
+		"a changed payload":               {changed(good, strings.IndexByte(good, '.')+10), auth.TokenInvalid},
+		"a changed signature":             {changed(good, strings.LastIndexByte(good, '.')+10), auth.TokenInvalid},
 		"a cut signature":                 {good[:strings.LastIndexByte(good, '.')+1], auth.TokenInvalid},
 		"no token at all":                 {"hello", auth.TokenInvalid},
 	} {
@@ -183,6 +185,15 @@ func TestAttacks(t *testing.T) {
 			}
 		})
 	}
+}
+
+// changed returns a text with another character at one place.
+func changed(text string, at int) string {
+	other := "A"
+	if text[at] == 'A' {
+		other = "B"
+	}
+	return text[:at] + other + text[at+1:]
 }
 
 func devKid(t *testing.T, w *world) string {
@@ -520,5 +531,38 @@ func TestConfigIsChecked(t *testing.T) {
 		if _, err := auth.NewVerifier(t.Context(), cfg); err == nil {
 			t.Errorf("%+v is taken", cfg)
 		}
+	}
+}
+
+// TestAGoodTokenIsRemembered shows that what is remembered is the whole token, and for no longer than it is good.
+func TestAGoodTokenIsRemembered(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	c := w.claims(func(c jwt.MapClaims) { c["exp"] = w.now.Load() + 5; c["scope"] = "a b" })
+	token := sign(t, jwt.SigningMethodRS256, "rsa", w.rsa, c)
+	verify := func(token string) (auth.Principal, string) {
+		p, err := w.v.Verify(t.Context(), token)
+		if err != nil && fault.ReasonOf(err) == "" {
+			t.Fatal(err)
+		}
+		return p, fault.ReasonOf(err)
+	}
+	for range 2 {
+		p, reason := verify(token)
+		if want := (auth.Principal{Subject: "ada", Scopes: []string{"a", "b"}}); reason != "" || !reflect.DeepEqual(p, want) {
+			t.Fatalf("principal %+v, reason %q, want %+v", p, reason, want)
+		}
+		p.Scopes[0] = "changed" // what a caller does with its principal is its own affair
+	}
+	if _, reason := verify(changed(token, strings.LastIndexByte(token, '.')+10)); reason != auth.TokenInvalid {
+		t.Errorf("a forged signature beside a remembered token: %q", reason)
+	}
+	w.now.Add(34)
+	if _, reason := verify(token); reason != "" {
+		t.Errorf("within the leeway: %q", reason)
+	}
+	w.now.Add(2)
+	if _, reason := verify(token); reason != auth.TokenExpired {
+		t.Errorf("remembered beyond its end: %q, want %s", reason, auth.TokenExpired)
 	}
 }

@@ -132,6 +132,8 @@ type Store struct {
 	heads   *mongo.Collection
 	owing   *mongo.Collection
 	limit   time.Duration
+	// sharded is true behind a mongos, which asks every shard unless it is told the shard key.
+	sharded bool
 }
 
 // Open connects to the server at uri and creates the indexes of the database that it lacks. Settings of read and
@@ -158,7 +160,34 @@ func Open(ctx context.Context, uri, database string) (*Store, error) {
 	if err := s.createIndexes(ctx, db); err != nil {
 		return nil, errors.Join(fmt.Errorf("open journal in database %s: %w", database, err), s.Close()) //nolint:contextcheck // closes also when ctx has ended
 	}
+	if err := s.look(ctx, db); err != nil {
+		return nil, errors.Join(fmt.Errorf("open journal in database %s: %w", database, err), s.Close()) //nolint:contextcheck // closes also when ctx has ended
+	}
 	return s, nil
+}
+
+// look finds out what kind of server this is.
+func (s *Store) look(ctx context.Context, db *mongo.Database) error {
+	ctx, cancel := context.WithTimeout(ctx, adminTimeout)
+	defer cancel()
+	var hello struct {
+		Msg string `bson:"msg"`
+	}
+	if err := db.RunCommand(ctx, bson.D{{Key: "hello", Value: 1}}).Decode(&hello); err != nil {
+		return fmt.Errorf("hello: %w", err)
+	}
+	s.sharded = hello.Msg == "isdbgrid"
+	return nil
+}
+
+// key selects a document by its id; behind a mongos by the shard key as well, without which a query goes to every shard and
+// an upsert nowhere. Elsewhere the id alone is enough, and a stand-in looks into its index for nothing but an id alone.
+func (s *Store) key(stream, id string) bson.D {
+	k := bson.D{{Key: "_id", Value: id}}
+	if s.sharded {
+		k = append(k, bson.E{Key: "stream", Value: stream})
+	}
+	return k
 }
 
 func (s *Store) createIndexes(ctx context.Context, db *mongo.Database) error {
@@ -193,11 +222,18 @@ func (s *Store) begin(ctx context.Context, err *error) (context.Context, context
 		within, cancel = context.WithTimeout(ctx, s.limit)
 	}
 	return within, func() {
+		late := within.Err() != nil // whatever the server makes of a limit that it was told
 		cancel()
-		if ctx.Err() == nil && isAway(*err) {
+		if ctx.Err() == nil && (isAway(*err) || late && refused(*err)) {
 			*err = journal.Away(*err)
 		}
 	}
+}
+
+// refused tells whether an error is the server's, other than that a key is taken.
+func refused(err error) bool {
+	var server mongo.ServerError
+	return errors.As(err, &server) && !mongo.IsDuplicateKeyError(err)
 }
 
 // isAway tells whether an error says that no server could take the operation or see it through.
@@ -253,7 +289,7 @@ func (s *Store) Insert(ctx context.Context, r journal.Record) (err error) {
 		return err
 	}
 	// Not every server names the index that was violated.
-	n, err := s.records.CountDocuments(ctx, bson.D{{Key: "_id", Value: journal.RecordID(r.Stream, r.Seq)}, {Key: "stream", Value: r.Stream}})
+	n, err := s.records.CountDocuments(ctx, s.key(r.Stream, journal.RecordID(r.Stream, r.Seq)))
 	switch {
 	case err != nil:
 		return err
@@ -278,33 +314,38 @@ func (s *Store) InsertMany(ctx context.Context, recs []journal.Record) (err erro
 	return err
 }
 
-// Read implements [journal.Store]. The next record is looked up by its key first: mostly it is not there, and a stand-in
-// server that cannot search a range by index answers that much sooner.
+// gallop is how many records are looked up by their keys before the rest is read as a range. Mostly none is new, or one.
+const gallop = 4
+
+// Read implements [journal.Store]. The next records are looked up by their keys first, which a stand-in server does by its
+// index while it searches everything for a range.
 func (s *Store) Read(ctx context.Context, stream string, after, limit int) (_ []journal.Record, err error) {
 	ctx, end := s.begin(ctx, &err)
 	defer end()
-	if limit < 1 {
-		return nil, nil
-	}
 	after = max(after, 0)
-	var next recordDoc
-	err = s.records.FindOne(ctx, bson.D{{Key: "_id", Value: journal.RecordID(stream, after+1)}, {Key: "stream", Value: stream}}).Decode(&next)
-	switch {
-	case errors.Is(err, mongo.ErrNoDocuments):
-		return nil, nil
-	case err != nil:
-		return nil, err
-	case limit == 1:
-		return []journal.Record{next.record()}, nil
+	var out []journal.Record
+	for len(out) < min(limit, gallop) {
+		var next recordDoc
+		err = s.records.FindOne(ctx, s.key(stream, journal.RecordID(stream, after+len(out)+1))).Decode(&next)
+		switch {
+		case errors.Is(err, mongo.ErrNoDocuments):
+			return out, nil
+		case err != nil:
+			return nil, err
+		}
+		out = append(out, next.record())
+	}
+	if len(out) >= limit {
+		return out, nil
 	}
 	rest, err := s.find(ctx, bson.D{
 		{Key: "stream", Value: stream},
-		{Key: "_id", Value: bson.D{{Key: "$gt", Value: next.ID}, {Key: "$lte", Value: journal.RecordID(stream, journal.MaxSeq)}}},
-	}, bson.D{{Key: "_id", Value: 1}}, limit-1)
+		{Key: "_id", Value: bson.D{{Key: "$gt", Value: journal.RecordID(stream, after+len(out))}, {Key: "$lte", Value: journal.RecordID(stream, journal.MaxSeq)}}},
+	}, bson.D{{Key: "_id", Value: 1}}, limit-len(out))
 	if err != nil {
 		return nil, err
 	}
-	return append([]journal.Record{next.record()}, rest...), nil
+	return append(out, rest...), nil
 }
 
 // ByRequest implements [journal.Store].
@@ -344,7 +385,7 @@ func (s *Store) Head(ctx context.Context, stream string, fold int) (_ journal.He
 	ctx, end := s.begin(ctx, &err)
 	defer end()
 	var d headDoc
-	if err := s.heads.FindOne(ctx, bson.D{{Key: "_id", Value: headID(stream, fold)}, {Key: "stream", Value: stream}}).Decode(&d); err != nil {
+	if err := s.heads.FindOne(ctx, s.key(stream, headID(stream, fold))).Decode(&d); err != nil {
 		return journal.Head{}, notFound(err)
 	}
 	return journal.Head{Stream: d.Stream, Fold: d.Fold, Seq: d.Seq, RequestID: d.RequestID, State: json.RawMessage(d.State), Sum: d.Sum}, nil
@@ -356,8 +397,7 @@ func (s *Store) PutHead(ctx context.Context, h journal.Head) (err error) {
 	defer end()
 	id := headID(h.Stream, h.Fold)
 	doc := headDoc{ID: id, Stream: h.Stream, Fold: h.Fold, Seq: h.Seq, RequestID: h.RequestID, State: string(h.State), Sum: h.Sum}
-	// The stream as well: a sharded collection takes no upsert without its shard key.
-	_, err = s.heads.ReplaceOne(ctx, bson.D{{Key: "_id", Value: id}, {Key: "stream", Value: h.Stream}}, doc, options.Replace().SetUpsert(true))
+	_, err = s.heads.ReplaceOne(ctx, s.key(h.Stream, id), doc, options.Replace().SetUpsert(true))
 	if mongo.IsDuplicateKeyError(err) {
 		return nil // another writer's head was faster
 	}

@@ -44,8 +44,12 @@ func (p Point) String() string {
 
 // The kinds of points.
 const (
-	// Insert is that of a record, Owe and Settle are that of the index of what is owed.
-	Insert, Owe, Settle = "insert", "owe", "settle"
+	// Insert is that of a record.
+	Insert = "insert"
+	// Owe is an entry into the index of what is owed.
+	Owe = "owe"
+	// Settle is the end of such an entry.
+	Settle = "settle"
 	// Lease is a step of lending or giving back, as the borrower makes it.
 	Lease = "lease"
 	// Activity is one of Temporal's.

@@ -179,10 +179,11 @@ func (g *group) cancel() {
 // ended checks that the workflow has ended and left nothing.
 func (g *group) ended(want enumspb.WorkflowExecutionStatus) {
 	g.t.Helper()
-	got, err := g.cfg.Temporal.DescribeWorkflowExecution(context.Background(), g.name, "")
+	described, err := g.cfg.Temporal.DescribeWorkflow(context.Background(), g.name, "")
 	if err != nil {
 		g.t.Fatal(err)
 	}
+	got := described.RawResponse
 	if s := got.GetWorkflowExecutionInfo().GetStatus(); s != want || len(got.GetPendingActivities()) > 0 || len(got.GetPendingChildren()) > 0 {
 		g.t.Errorf("the workflow is %v with %d activities", s, len(got.GetPendingActivities()))
 	}

@@ -108,7 +108,7 @@ func (m *mishaps) borrowed(req any, err error) {
 	if err != nil {
 		return
 	}
-	l := leased{}
+	var l leased
 	switch r := req.(type) {
 	case *partyv1.TakeLeaseRequest:
 		l = leased{lender: r.GetLender() + " " + r.GetFacet().String(), took: true}

@@ -574,11 +574,11 @@ func TestAWorkerThatStopsFinishesWhatItHasBegun(t *testing.T) {
 	tb.work(second)
 	// It gives signs of life for longer than a worker may give none.
 	for told := time.Now(); ; {
-		d, err := tb.cfg.Temporal.DescribeWorkflowExecution(t.Context(), name, "")
+		d, err := tb.cfg.Temporal.DescribeWorkflow(t.Context(), name, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		under := d.GetPendingActivities()
+		under := d.RawResponse.GetPendingActivities()
 		if len(under) != 1 || under[0].GetAttempt() != 1 {
 			t.Fatalf("under way is %v", under)
 		}

@@ -114,11 +114,11 @@ func TestAnExpeditionGoesOnUnderAnotherBuild(t *testing.T) {
 	step("a")
 	stop(old)
 	step("a")
-	described, err := tc.DescribeWorkflowExecution(t.Context(), name, "")
+	described, err := tc.DescribeWorkflow(t.Context(), name, "")
 	if err != nil {
 		t.Fatal(err)
 	}
-	if v := described.GetWorkflowExecutionInfo().GetVersioningInfo(); v.GetBehavior() != enumspb.VERSIONING_BEHAVIOR_AUTO_UPGRADE || v.GetDeploymentVersion().GetBuildId() != "a" {
+	if v := described.RawResponse.GetWorkflowExecutionInfo().GetVersioningInfo(); v.GetBehavior() != enumspb.VERSIONING_BEHAVIOR_AUTO_UPGRADE || v.GetDeploymentVersion().GetBuildId() != "a" {
 		t.Errorf("the workflow is %v", v)
 	}
 	// The next build, and the old one goes.

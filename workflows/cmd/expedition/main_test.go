@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -186,7 +187,7 @@ type process struct {
 func start(t *testing.T, env []string) *process {
 	t.Helper()
 	p := &process{cmd: exec.Command(os.Args[0]), read: make(chan struct{})} //nolint:noctx // ended below
-	p.cmd.Env = append(env, serveVariable+"=1")
+	p.cmd.Env = slices.Concat(env, []string{serveVariable + "=1"})
 	log, err := p.cmd.StderrPipe()
 	if err != nil {
 		t.Fatal(err)

@@ -79,12 +79,20 @@ const (
 	// Reroll rolls a die again until it does not match; RerollOnce only once.
 	Reroll ModKind = iota
 	RerollOnce
+	// RerollHigh and RerollLow roll the N highest or lowest dice once more, when all are there. They choose together, no die
+	// twice.
+	RerollHigh
+	RerollLow
 	// Explode rolls one more die for each that matches; Compound adds it to the die. The Penetrate kinds take 1 off each
 	// further die.
 	Explode
 	Compound
 	Penetrate
 	PenetrateCompound
+	// ExplodeHigh and ExplodeLow roll one more die for each of the N highest or lowest, after the explosions above. They
+	// choose together too.
+	ExplodeHigh
+	ExplodeLow
 	// Unique rolls dice again that show what an earlier one shows, UniqueOnce only once.
 	Unique
 	UniqueOnce
@@ -148,7 +156,8 @@ func holds(op string, a, b Value) bool {
 
 // modText is how a modifier begins.
 var modText = [...]string{
-	Reroll: "r", RerollOnce: "ro", Explode: "!", Compound: "!!", Penetrate: "!p", PenetrateCompound: "!!p",
+	Reroll: "r", RerollOnce: "ro", RerollHigh: "roh", RerollLow: "rol",
+	Explode: "!", Compound: "!!", Penetrate: "!p", PenetrateCompound: "!!p", ExplodeHigh: "eh", ExplodeLow: "el",
 	Unique: "u", UniqueOnce: "uo", Min: "min", Max: "max", KeepHigh: "kh", KeepLow: "kl", KeepIf: "k",
 	DropHigh: "dh", DropLow: "dl", DropIf: "d", Success: "", Failure: "f", CritSuccess: "cs", CritFailure: "cf",
 	SortUp: "sa", SortDown: "sd",

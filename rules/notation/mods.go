@@ -1,6 +1,10 @@
 package notation
 
-import "github.com/wayfarer-rpg/wayfarer/rules/play"
+import (
+	"slices"
+
+	"github.com/wayfarer-rpg/wayfarer/rules/play"
+)
 
 // The modifiers and their spellings; longer ones first where one begins another.
 var modSpellings = []struct {
@@ -14,7 +18,11 @@ var modSpellings = []struct {
 	{"!p", Penetrate, 'o', 0},
 	{"!", Explode, 'o', 0},
 	{"rr", Reroll, 'o', 0},
+	{"roh", RerollHigh, 0, 'o'},
+	{"rol", RerollLow, 0, 'o'},
 	{"ro", RerollOnce, 'o', 0},
+	{"rah", ExplodeHigh, 0, 'o'},
+	{"ral", ExplodeLow, 0, 'o'},
 	{"ra", Explode, 'o', 0},
 	{"r", Reroll, 'o', 0},
 	{"uo", UniqueOnce, 'o', 0},
@@ -32,6 +40,8 @@ var modSpellings = []struct {
 	{"ph", DropHigh, 0, 'o'},
 	{"pl", DropLow, 0, 'o'},
 	{"p", DropIf, 'm', 0},
+	{"eh", ExplodeHigh, 0, 'o'},
+	{"el", ExplodeLow, 0, 'o'},
 	{"e", Explode, 'o', 0},
 	{"cs", CritSuccess, 'o', 0},
 	{"cf", CritFailure, 'o', 0},
@@ -82,6 +92,9 @@ func (p *parser) mod(blank bool) (Mod, bool, error) {
 		m := Mod{Kind: s.kind}
 		start := p.at
 		p.at += len(s.text)
+		if r := p.lower(0); m.Kind == Reroll && (r == 'h' || r == 'l') && !letter(p.peek(1)) {
+			return m, true, play.Refuse(Endless, "column %d: a highest and a lowest die are always there to be rolled again", start+1)
+		}
 		// A letter more is another word; "x" begins a limit.
 		var err error
 		if s.text == "k" || s.text == "d" {
@@ -178,7 +191,7 @@ func (p *parser) param() (*Expr, error) {
 	return p.node(Expr{Kind: Negate, Args: []*Expr{e}, column: at + 1})
 }
 
-// fits refuses modifiers that groups do not take, and a second one where there can only be one.
+// fits refuses modifiers that groups do not take. Where there can only be one, it takes away the one before.
 func (p *parser) fits(e *Expr, m Mod, column int) error {
 	refuse := func(format string, args ...any) error {
 		return play.Refuse(BadNotation, "column %d: "+format, append([]any{column + 1}, args...)...)
@@ -204,18 +217,14 @@ func (p *parser) fits(e *Expr, m Mod, column int) error {
 		}
 		return k
 	}
-	success := false
-	for _, other := range e.Mods {
-		success = success || other.Kind == Success
-		switch c := class(m.Kind); c {
-		case Explode, Unique, Min, Max, Success, Failure, SortUp:
-			if class(other.Kind) == c {
-				return refuse("found a second %q, expected one at most", name)
-			}
-		}
-	}
-	if m.Kind == Failure && !success {
+	if m.Kind == Failure && !slices.ContainsFunc(e.Mods, func(other Mod) bool { return other.Kind == Success }) {
 		return refuse("found %q, expected a success such as >4 before it", name)
+	}
+	switch c := class(m.Kind); c { //nolint:exhaustive // the others add up
+	case Explode, Unique, Min, Max, Success, Failure, SortUp:
+		e.Mods = slices.DeleteFunc(e.Mods, func(other Mod) bool {
+			return class(other.Kind) == c || c == Success && other.Kind == Failure // which belongs to its success
+		})
 	}
 	return nil
 }

@@ -91,6 +91,30 @@ func TestParse(t *testing.T) {
 		"6d6! >4":                        "6d6! >4",
 		"6d6e6":                          "6d6!=6",
 		"6d6ra6":                         "6d6!=6x1",
+		"4d6rol2":                        "4d6rol2",
+		"4d6 ROH":                        "4d6roh1",
+		"4d6ral1":                        "4d6el1",
+		"4d6rah(1+1)":                    "4d6eh(1+1)",
+		"4d6eh1":                         "4d6eh1",
+		"1d6eh":                          "1d6eh1",
+		"4d6rol-1":                       "4d6rol1-1",
+		"4d6el2!=5rol":                   "4d6rol1!=5el2",
+		"4d6kh3rol9eh0rol0":              "4d6rol9rol0eh0kh3",
+		"4d6rr rorol":                    "4d6rrrorol1",
+		"4d6elroh>3":                     "4d6roh1el1>3",
+		"d6!!3!":                         "1d6!",
+		"d6!x2!!p3":                      "1d6!!p=3",
+		"2d6!!!":                         "2d6!",
+		"d6!>0!6":                        "1d6!=6",
+		"d6min2min3":                     "1d6min3",
+		"d6max(1d4)min2max5":             "1d6min2max5",
+		"3d6uou":                         "3d6u",
+		"4d6sasd":                        "4d6sd",
+		"2d6>3>4":                        "2d6>4",
+		"2d6>3f1f2":                      "2d6>3f=2",
+		"2d6>3f1>4":                      "2d6>4",
+		"{2d6, 1d4}sd>3s<2":              "{2d6, 1d4}<2sa",
+		"2d20cs20cs19kh1kh2":             "2d20kh1kh2cs=20cs=19",
 		"6d6mi3ma5":                      "6d6min3max5",
 		"6d6max5min3":                    "6d6min3max5",
 		"4dFmin-1":                       "4dFmin-1",
@@ -185,10 +209,18 @@ func TestParseRefuses(t *testing.T) {
 		"(1,,)":                               {BadNotation, "column 4"},
 		"(,)":                                 {BadNotation, "column 2"},
 		"{1,}":                                {BadNotation, "column 4"},
-		"d6!!3!":                              {BadNotation, `column 6: found a second "!"`},
-		"d6min2min3":                          {BadNotation, `found a second "min"`},
-		"4d6rol2":                             {BadNotation, "column 6: found 'l'"},
-		"4d6eh1":                              {BadNotation, "column 5: found 'h'"},
+		"4d6rrl1":                             {Endless, "column 4: a highest and a lowest die are always there"},
+		"4d6 r h(1+1)":                        {BadNotation, "column 7: found 'h'"},
+		"4d6rh":                               {Endless, "column 4"},
+		"4d6rhx":                              {BadNotation, "column 5: found 'h'"},
+		"4d6!h1":                              {BadNotation, "column 5: found 'h'"},
+		"4d6eh1x2":                            {BadNotation, "column 7: found 'x'"},
+		"4d6rol(1-2)":                         {BadValue, "a number of dice to roll again or to explode cannot be -1"},
+		"{4d6, 1}rol1":                        {BadNotation, "what a group takes"},
+		"ud8roh1":                             {BadNotation, "kh or kl"},
+		"1d1!6!":                              {Endless, "every face of a d1 explodes"},
+		"5d6eh1el1u":                          {Endless, "7 dice cannot be unique"},
+		"2d6r<7rol1":                          {Endless, "every face of a d6 is rolled again"},
 		"1d20 to hit":                         {BadNotation, "column 6: found 't'"},
 		"(2d6,)kh1":                           {BadNotation, "column 7: found 'k', expected an operator or the end"},
 		"{}":                                  {BadNotation, "column 2"},
@@ -207,9 +239,7 @@ func TestParseRefuses(t *testing.T) {
 		"[fire]2d6":                           {BadNotation, "column 1"},
 		"2d6 /* open":                         {BadNotation, "column 6"},
 		"1<2<3":                               {BadNotation, "column 4"},
-		"2d6!!!":                              {BadNotation, `column 6: found a second "!"`},
 		"2d6f1":                               {BadNotation, "expected a success"},
-		"2d6>3>4":                             {BadNotation, "one at most"},
 		"2d6min":                              {BadNotation, "column 7"},
 		"2d6r>":                               {BadNotation, "column 6"},
 		"{1d6,2}!":                            {BadNotation, "what a group takes"},
@@ -326,6 +356,26 @@ func TestRoll(t *testing.T) {
 		"penetrate in one die":                {"2d6!!pkl1", []int{6, 1, 5}, "5"},
 		"exploding dice are re-rolled":        {"1d6r1!", []int{6, 1, 2}, "8"},
 		"keep among exploded":                 {"2d6!kh1", []int{6, 5, 3}, "6"},
+		"re-roll the two lowest":              {"4d6rol2", []int{3, 1, 6, 2, 5, 4}, "18"},
+		"re-roll the highest":                 {"4d6roh1", []int{3, 1, 6, 2, 1}, "7"},
+		"of equal ones the later is lower":    {"2d6rol1", []int{3, 3, 6}, "9"},
+		"re-roll both ends":                   {"3d6rol1roh1", []int{6, 1, 3, 4, 2}, "9"},
+		"no die is chosen twice":              {"2d6rol2roh1", []int{6, 1, 4, 2}, "6"},
+		"re-roll none of them":                {"2d6rol0", []int{6, 1}, "7"},
+		"re-roll more than there are":         {"2d6rol9", []int{6, 1, 2, 2}, "4"},
+		"rolled again, then chosen":           {"2d6r1rol1", []int{1, 2, 6, 1, 5}, "11"},
+		"chosen before explosions":            {"2d6rol1!", []int{6, 3, 6, 2, 1}, "15"},
+		"chosen before dice compound":         {"2d6roh1!!kh1", []int{6, 3, 6, 4}, "10"},
+		"a rolled number of them":             {"2d6rol(1d2)", []int{2, 1, 2, 5, 6}, "11"},
+		"one more for the highest":            {"3d6eh1", []int{3, 5, 2, 6}, "16"},
+		"one more for the lowest":             {"3d6ral1", []int{3, 5, 2, 6}, "16"},
+		"one more for each":                   {"2d6rah2", []int{3, 6, 6, 1}, "16"},
+		"one more at both ends":               {"2d6eh1el2", []int{3, 6, 1, 1}, "11"},
+		"one more after explosions":           {"2d6!eh1", []int{6, 2, 3, 5}, "16"},
+		"one more is kept like others":        {"2d6eh1kh1", []int{3, 4, 6}, "6"},
+		"one more and unique":                 {"2d6eh1u", []int{3, 5, 5, 5, 2}, "10"},
+		"the last explosion holds":            {"2d6!!6!1", []int{6, 1, 1, 2}, "10"},
+		"the last bound holds":                {"2d6min5min2", []int{1, 3}, "5"},
 		"unique":                              {"3d6u", []int{2, 2, 2, 5, 5, 1}, "8"},
 		"unique once":                         {"3d6uo", []int{2, 2, 2, 3, 2}, "7"},
 		"unique of a value":                   {"3d6u=1", []int{1, 1, 2, 2}, "5"},
@@ -393,6 +443,21 @@ func TestEveryDieHasItsHistory(t *testing.T) {
 	if d := cmp.Diff(want, r.Dice); d != "" {
 		t.Error(d)
 	}
+	r, err = scripted(t, "3d6ro1rol1eh2kl4", 5, 1, 2, 5, 1, 3, 4, 1, 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 5; 1 again to 2; 5. The lowest, 2, again to 1, which ro1 rolls to 3. Both fives explode, the second to 1, again to 6.
+	want = []Die{
+		{Sides: 6, Value: 5, Steps: []Step{{First, 5, 5}}},
+		{Sides: 6, Value: 4, Exploded: true, Steps: []Step{{First, 4, 4}}},
+		{Sides: 6, Value: 3, Steps: []Step{{First, 1, 1}, {Rerolled, 2, 2}, {Rerolled, 1, 1}, {Rerolled, 3, 3}}},
+		{Sides: 6, Value: 5, Steps: []Step{{First, 5, 5}}},
+		{Sides: 6, Value: 6, Dropped: true, Why: "kl4", Exploded: true, Steps: []Step{{First, 1, 1}, {Rerolled, 6, 6}}},
+	}
+	if d := cmp.Diff(want, r.Dice); d != "" {
+		t.Error(d)
+	}
 	r, err = scripted(t, "{2d6, 1d4}kh1", 3, 3, 4)
 	if err != nil {
 		t.Fatal(err)
@@ -419,6 +484,8 @@ func TestRollRefuses(t *testing.T) {
 		"1d(1d4)!":        {[]int{1}, Endless},
 		"(1d6)d4u":        {[]int{5, 1, 2, 3, 4, 1}, Endless},
 		"sqrt(1d6-2)":     {[]int{1}, BadValue},
+		"2d4rol(1d6/2)":   {[]int{1}, BadValue},
+		"2d2eh(1d2)u":     {[]int{1, 1, 2, 1}, Endless},
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
@@ -517,7 +584,7 @@ func exprs(t *rapid.T, depth int) *Expr {
 				continue // once each, endless or in need of another
 			case KeepIf, DropIf, Success:
 				mod.Compare = compare()
-			case Min, Max, KeepHigh, KeepLow, DropHigh, DropLow:
+			case Min, Max, RerollHigh, RerollLow, ExplodeHigh, ExplodeLow, KeepHigh, KeepLow, DropHigh, DropLow:
 				mod.N = whole(0)
 			case Explode:
 				mod.Kind = rapid.SampledFrom([]ModKind{Explode, Compound, Penetrate, PenetrateCompound}).Draw(t, "explosion")

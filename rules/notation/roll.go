@@ -388,7 +388,11 @@ func (p *Plan) mod(m Mod, next func() Value) (PlannedMod, error) {
 			return q, err
 		}
 	default:
-		if q.N, err = bounded(next(), m.N, "a number of dice to keep or drop", 0, MaxNumber); err != nil {
+		what := "a number of dice to keep or drop"
+		if m.Kind < KeepHigh {
+			what = "a number of dice to roll again or to explode"
+		}
+		if q.N, err = bounded(next(), m.N, what, 0, MaxNumber); err != nil {
 			return q, err
 		}
 	}
@@ -419,6 +423,20 @@ func (p *Plan) Explosion() *PlannedMod {
 		}
 	}
 	return nil
+}
+
+// Chosen is how many of the highest and of the lowest of n dice the modifiers of two kinds choose, none of them twice.
+func (p *Plan) Chosen(high, low ModKind, n int) (highest, lowest int) {
+	for i := range p.Mods {
+		switch m := &p.Mods[i]; m.Kind {
+		case high:
+			highest = max(highest, m.N)
+		case low:
+			lowest = max(lowest, m.N)
+		}
+	}
+	highest = min(highest, n)
+	return highest, min(lowest, n-highest)
 }
 
 // ends refuses re-rolls that hit every face, and explosions of every face that is left.
@@ -513,6 +531,7 @@ func (r *roller) step(p *Plan, d *Die, kind StepKind, less int) (value int, err 
 // throw rolls all dice of a plan.
 func (r *roller) throw(p *Plan, out *Result) error {
 	x := p.Explosion()
+	highest, lowest := p.Chosen(RerollHigh, RerollLow, p.Count)
 	spare := 0
 	if x != nil {
 		spare = p.Count/2 + 1 // more than most explosions take
@@ -527,23 +546,21 @@ func (r *roller) throw(p *Plan, out *Result) error {
 		}
 		d.Value = face
 		out.Dice = append(out.Dice, d)
-		if x == nil {
+		if x == nil || highest+lowest > 0 {
 			continue
 		}
-		less := 0
-		if x.Kind == Penetrate || x.Kind == PenetrateCompound {
-			less = 1
+		if err := r.explode(p, x, out); err != nil {
+			return err
 		}
-		for n := 0; n < x.Limit && x.Pattern.Matches(face); n++ {
-			to, kind := &out.Dice[len(out.Dice)-1], Added
-			if x.Kind == Explode || x.Kind == Penetrate {
-				out.Dice = append(out.Dice, Die{Sides: p.Sides, Steps: r.history(), Exploded: true})
-				to, kind = &out.Dice[len(out.Dice)-1], First
-			}
-			if face, err = r.step(p, to, kind, less); err != nil {
-				return err
-			}
-			to.Value += face - less
+	}
+	if highest+lowest > 0 {
+		if err := r.again(p, x, out, highest, lowest); err != nil {
+			return err
+		}
+	}
+	if highest, lowest = p.Chosen(ExplodeHigh, ExplodeLow, len(out.Dice)); highest+lowest > 0 {
+		if err := r.more(p, out, highest, lowest); err != nil {
+			return err
 		}
 	}
 	for i := range p.Mods {
@@ -552,6 +569,80 @@ func (r *roller) throw(p *Plan, out *Result) error {
 		}
 	}
 	return nil
+}
+
+// explode rolls what the last die explodes to.
+func (r *roller) explode(p *Plan, x *PlannedMod, out *Result) (err error) {
+	less := 0
+	if x.Kind == Penetrate || x.Kind == PenetrateCompound {
+		less = 1
+	}
+	face := out.Dice[len(out.Dice)-1].Value
+	for n := 0; n < x.Limit && x.Pattern.Matches(face); n++ {
+		to, kind := &out.Dice[len(out.Dice)-1], Added
+		if x.Kind == Explode || x.Kind == Penetrate {
+			out.Dice = append(out.Dice, Die{Sides: p.Sides, Steps: r.history(), Exploded: true})
+			to, kind = &out.Dice[len(out.Dice)-1], First
+		}
+		if face, err = r.step(p, to, kind, less); err != nil {
+			return err
+		}
+		to.Value += face - less
+	}
+	return nil
+}
+
+// again rolls the highest and the lowest dice once more, and only then what dice explode to.
+func (r *roller) again(p *Plan, x *PlannedMod, out *Result, highest, lowest int) (err error) {
+	dice := out.Dice
+	for i, chosen := range extremes(dice, highest, lowest) {
+		if chosen {
+			if dice[i].Value, err = r.step(p, &dice[i], Rerolled, 0); err != nil {
+				return err
+			}
+		}
+	}
+	if x == nil {
+		return nil
+	}
+	out.Dice = make([]Die, 0, cap(dice))
+	for _, d := range dice {
+		out.Dice = append(out.Dice, d)
+		if err := r.explode(p, x, out); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// more rolls one more die behind each of the highest and the lowest.
+func (r *roller) more(p *Plan, out *Result, highest, lowest int) (err error) {
+	dice := out.Dice
+	out.Dice = make([]Die, 0, len(dice)+highest+lowest)
+	for i, chosen := range extremes(dice, highest, lowest) {
+		out.Dice = append(out.Dice, dice[i])
+		if chosen {
+			d := Die{Sides: p.Sides, Steps: r.history(), Exploded: true}
+			if d.Value, err = r.step(p, &d, First, 0); err != nil {
+				return err
+			}
+			out.Dice = append(out.Dice, d)
+		}
+	}
+	return nil
+}
+
+// extremes tells of each die whether it is one of so many highest or lowest. Both together are at most all dice.
+func extremes(dice []Die, highest, lowest int) []bool {
+	values := make([]Value, len(dice))
+	for i := range dice {
+		values[i] = Whole(int64(dice[i].Value))
+	}
+	chosen := make([]bool, len(dice))
+	for place, i := range rank(values, make([]int, 0, len(dice))) {
+		chosen[i] = place < lowest || place >= len(dice)-highest
+	}
+	return chosen
 }
 
 // unique rolls dice again that show what an earlier one shows.
@@ -1044,9 +1135,11 @@ func (e *Expr) foresee(keep bool) (v Value, known bool, err error) {
 
 // canBeUnique refuses more unique dice than there are faces.
 func (p *Plan) canBeUnique() error {
+	highest, lowest := p.Chosen(ExplodeHigh, ExplodeLow, p.Count)
+	dice := p.Count + highest + lowest
 	for _, m := range p.Mods {
-		if m.Kind == Unique && m.All && p.Count > p.distinct() {
-			return play.Refuse(Endless, "column %d: %d dice cannot be unique", p.Expr.column, p.Count)
+		if m.Kind == Unique && m.All && dice > p.distinct() {
+			return play.Refuse(Endless, "column %d: %d dice cannot be unique", p.Expr.column, dice)
 		}
 	}
 	return nil

@@ -488,7 +488,11 @@ func ofPlan(p *notation.Plan) (Dist, error) {
 	rule := judgement(p.Mods)
 	apart := x != nil && (x.Kind == notation.Explode || x.Kind == notation.Penetrate)
 	unique := slices.IndexFunc(p.Mods, func(m notation.PlannedMod) bool { return m.Kind == notation.Unique || m.Kind == notation.UniqueOnce })
-	if apart && rule.ranked() || unique >= 0 && x != nil {
+	high, low := p.Chosen(notation.RerollHigh, notation.RerollLow, p.Count)
+	again := high + low
+	moreHigh, moreLow := p.Chosen(notation.ExplodeHigh, notation.ExplodeLow, p.Count)
+	more := moreHigh + moreLow
+	if apart && rule.ranked() || (unique >= 0 || again+more > 0) && x != nil || unique >= 0 && again+more > 0 || again > 0 && again < p.Count && rule.ranked() {
 		q, err := walkPlan(p)
 		return q.Dist, err
 	}
@@ -507,7 +511,21 @@ func ofPlan(p *notation.Plan) (Dist, error) {
 		if err != nil {
 			return Dist{}, err
 		}
-		return rule.of(d, p.Count)
+		if again == 0 || again == p.Count {
+			return rule.of(d, p.Count+more) // a die more is like any other, whichever it came from
+		}
+		// The dice that stay, and new ones in place of the others.
+		stay := append(slices.Clone(rule),
+			notation.PlannedMod{Kind: notation.DropHigh, N: high}, notation.PlannedMod{Kind: notation.DropLow, N: low})
+		held, err := stay.of(d, p.Count)
+		if err != nil {
+			return Dist{}, err
+		}
+		fresh, err := rule.of(d, again+more)
+		if err != nil {
+			return Dist{}, err
+		}
+		return Add(held, fresh)
 	}
 	if !apart {
 		d, err := chain(step, x, func(v int64) int64 { return v })

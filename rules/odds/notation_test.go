@@ -59,6 +59,10 @@ func TestNotationsEqualBruteForce(t *testing.T) {
 		"2d6ro<3", "2d6ro1ro=6", "3d4ro1kh2", "2d6r<3", "2d6r1r=3", "2d4r1ro=2kl1",
 		"2d4min2", "2d6max4", "2d6min3max4kh1", "2d4ro1min2",
 		"2d4!x2", "1d4!>2x3", "2d4!!x2kh1", "2d4!px2", "1d6!!px2", "2d4!x1>2", "2d4!x2k>3", "2d4!x1kh1", "2d4!!x1max5", "2d4ro1!x1", "2d4!x0", "2d4r1!x1min3",
+		"4d4rol2", "4d4roh1", "3d6rol1roh1", "3d4rol0", "3d4rol9", "2d4rol1roh9", "4d4rol1>2f1", "4d4roh2k>2", "3d4rol1d=4", "3d4rol1kh2", "3d4roh1dl1>2",
+		"3d4rol3kh2", "3d4rol1min2max3", "3d4ro1rol1", "3d4r1roh1", "3d4rol(1d2)", "2d{1,1,5}rol1", "2d4rol1!x1", "2d4roh1!!x1kh1", "3d4rol1uo=2", "{2d4rol1, 1d4}kh1", "1d4-2d4rol1",
+		"3d4eh1", "3d4el2", "3d4ral1", "3d4eh9", "2d4eh1el1kh2", "3d4eh1>2f1", "3d4rol1eh1", "3d4roh1el1kh3", "2d4!x1eh1", "2d4!!x1el1", "2d4!x1eh2kh2", "2d4eh1uo", "3d4eh1min2", "2d4ro1eh1k>1",
+		"2d4!!!x1", "2d4min3min2", "2d4>1>2",
 		"3d4u", "3d4uo", "3d4u=2", "3d4ukh2", "2d4uo<3",
 		"{2d4, 1d8}kh1", "{2d4, 1d8, 3}kl2", "{1d4, 1d4, 1d4}kh2", "{1d4, 1d6}>3", "{1d4,1d6}dh1", "{1d4/2, 1d4}kh1", "{2d4, 2d4}>4f<3", "{1d4,1d6}", "{2d4}",
 		"{2d4+1d6}kh2", "{2d4+1d6+3}>3", "{1d4,1d4}k>2sd",
@@ -103,12 +107,13 @@ func TestRandomDiceEqualBruteForce(t *testing.T) {
 		for _, m := range rapid.SliceOfN(rapid.SampledFrom([]string{"ro1", "kh2", "kl1", "dl1", "dh1", "k>2", "d=1", "min2", "max3"}), 0, 3).Draw(t, "mods") {
 			text += m
 		}
+		text += rapid.SampledFrom([]string{"", "", "rol1", "roh2", "eh1", "el1"}).Draw(t, "ranked")
 		if rapid.Bool().Draw(t, "counted") {
 			text += ">2f1"
 		}
 		n, err := notation.Parse(text)
 		if err != nil {
-			return // a second min or max
+			t.Fatal(err)
 		}
 		want, err := walk(n.Expr, courseCutoff)
 		if err != nil {
@@ -126,7 +131,8 @@ func TestKnownFigures(t *testing.T) {
 	t.Parallel()
 	for text, mean := range map[string]string{
 		"4d6kh3": "15869/1296", "100d6": "350", "2d20kh1": "553/40", "2d20kl1": "287/40", "1d6ro<3": "25/6", "1d6r<3": "9/2",
-		"3d6u": "21/2", "{4d6kh3, 4d6kh3}": "15869/648", "10d10>7": "3", "(1d6)d6": "49/4",
+		"3d6u": "21/2", "{4d6kh3, 4d6kh3}": "15869/648", "10d10>7": "3", "4d6eh1": "35/2", "1d20rol1": "21/2", "2d20rol1": "973/40",
+		"(1d6)d6": "49/4",
 	} {
 		same(t, text, oddsOf(t, text).Mean(), mean)
 	}
@@ -165,6 +171,7 @@ func TestOddsOfNotationsRefuse(t *testing.T) {
 		"1000d1000":                        TooMuchWork,
 		"1000d100kh500":                    TooMuchWork,
 		"20d20u":                           TooMuchWork,
+		"6d6rol1kh3":                       TooMuchWork,
 		"8d6!kh3":                          TooMuchWork,
 		"(100d100)d(100d100)":              TooMuchWork,
 		"333d6*333d6*333d6":                TooMuchWork,

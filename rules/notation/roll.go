@@ -763,7 +763,8 @@ func (m *PlannedMod) judges() bool { return m.Kind >= KeepHigh && m.Kind <= Fail
 // judge applies keep, drop, success and failure to values. counts tells that successes are counted. The fates go into
 // room if they fit.
 func judge(mods []PlannedMod, values []Value, room []fate) (fates []fate, counts bool) {
-	fates = append(room[:0], make([]fate, len(values))...)
+	fates = slices.Grow(room[:0], len(values))[:len(values)]
+	clear(fates)
 	var few [32]int
 	var order []int
 	for i := range mods {

@@ -33,7 +33,7 @@ var (
 // enoughSeeds is how many seeds meet every point.
 const enoughSeeds = 200
 
-// aimedSeeds is how many more are played for a point that those do not meet.
+// aimedSeeds is how many are tried for a point at which those do nothing.
 const aimedSeeds = 100
 
 // play runs a seed and reports whatever is wrong with it.
@@ -58,17 +58,20 @@ func TestNothingIsLostWhereverAProgramDies(t *testing.T) {
 	t.Parallel()
 	var mu sync.Mutex
 	visits, hits := map[crash.Point]int{}, map[crash.Point]int{}
+	passedBy := map[crash.Point][]uint64{} // the seeds that came by a point
 	places := make(chan struct{}, 4)
 	var wg sync.WaitGroup
 	for i := range *count {
 		places <- struct{}{}
 		wg.Go(func() {
 			defer func() { <-places }()
-			trace := play(t, *from+uint64(i)) //nolint:gosec // a count
+			seed := *from + uint64(i) //nolint:gosec // a count
+			trace := play(t, seed)
 			mu.Lock()
 			defer mu.Unlock()
 			for at, n := range trace.Visits {
 				visits[at] += n
+				passedBy[at] = append(passedBy[at], seed)
 			}
 			for at, n := range trace.Hits {
 				hits[at] += n
@@ -88,8 +91,15 @@ func TestNothingIsLostWhereverAProgramDies(t *testing.T) {
 		return // too few to meet all
 	}
 	for _, at := range crash.Points {
-		// What is rarely passed is aimed at.
-		for seed := *from; hits[at] == 0 && seed < *from+aimedSeeds; seed++ {
+		// What is rarely passed is aimed at, first by the seeds that came by it.
+		seeds := slices.Sorted(slices.Values(passedBy[at]))
+		for i := range aimedSeeds {
+			seeds = append(seeds, *from+uint64(*count)+uint64(i)) //nolint:gosec // counts
+		}
+		for _, seed := range seeds[:aimedSeeds] {
+			if hits[at] > 0 {
+				break
+			}
 			trace := play(t, seed, at)
 			hits[at] += trace.Hits[at]
 			visits[at] += trace.Visits[at]

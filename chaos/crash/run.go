@@ -55,7 +55,7 @@ func Evidence(ctx context.Context, seed uint64, flaw Flaw, aims ...Point) (*audi
 	if err := t.Lay(ctx); err != nil {
 		return nil, trace, err
 	}
-	h.plan.armed = true
+	h.plan.armed, h.plan.left = true, perCommand
 	if err := t.Begin(ctx); err != nil {
 		return nil, trace, err
 	}

@@ -85,7 +85,7 @@ beforeEach(async () => {
   complaints.length = 0;
   context = await browser.newContext({ viewport: { width: 1280, height: 800 } });
   page = await context.newPage();
-  page.setDefaultTimeout(20_000);
+  page.setDefaultTimeout(90_000);
   page.on("pageerror", (err) => complaints.push(err.message));
   // What the policy forbids is told there, too; an answer that is not 200 is no fault of the page.
   page.on("console", (m) => { if (m.type() === "error" && !/Failed to load resource/.test(m.text())) complaints.push(m.text()); });

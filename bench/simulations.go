@@ -40,7 +40,7 @@ func simulationRows(ctx context.Context) ([]row, error) {
 			return nil, err
 		}
 		one = append(one, simulatedRuns/took.Seconds())
-		allocations = append(allocations, (all*simulatedRuns-few*simulatedRuns/10)/(simulatedRuns*9/10))
+		allocations = append(allocations, max(0, (all*simulatedRuns-few*simulatedRuns/10)/(simulatedRuns*9/10)))
 		if took, _, err = play(2, simulatedRuns); err != nil {
 			return nil, err
 		}

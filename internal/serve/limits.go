@@ -2,11 +2,9 @@ package serve
 
 import (
 	"context"
-	"crypto/sha256"
 	"net"
 	"net/netip"
 	"strings"
-	"sync"
 	"time"
 
 	"google.golang.org/grpc"
@@ -53,8 +51,6 @@ const (
 	ClientNotAllowed  = "CLIENT_NOT_ALLOWED"
 	overloadedRetry   = time.Second
 	streamsRetry      = 10 * time.Second
-	edgeTokenTrust    = 10 * time.Second // how long a token of an edge is believed without another look
-	maxEdgeTokens     = 64
 	forwardedMetadata = "x-forwarded-for"
 )
 
@@ -130,21 +126,13 @@ type door struct {
 	addresses  *limit.Buckets
 	streams    *limit.Counts
 	calls      *limit.Counts
-	now        func() time.Time
-
-	mu    sync.Mutex
-	edges map[[sha256.Size]byte]time.Time // until when the tokens of edges are believed
 }
 
 func newDoor(v auth.Verifier, l Limits, allow func(context.Context, string) error) *door {
-	if l.Now == nil {
-		l.Now = time.Now
-	}
 	return &door{
-		verifier: v, allow: allow, proxies: l.Proxies, now: l.Now,
+		verifier: v, allow: allow, proxies: l.Proxies,
 		principals: limit.NewBuckets(l.Principal, l.Now), addresses: limit.NewBuckets(l.Address, l.Now),
 		streams: limit.NewCounts(l.Streams, 0), calls: limit.NewCounts(0, l.InFlight),
-		edges: map[[sha256.Size]byte]time.Time{},
 	}
 }
 
@@ -231,25 +219,10 @@ func (d *door) address(ctx context.Context) (string, error) {
 	return client[0], nil
 }
 
-// edge tells whether a token is a service's. Each call of an edge brings the same, so it is looked at every few seconds only.
+// edge tells whether a token is a service's.
 func (d *door) edge(ctx context.Context, token string) bool {
-	key, now := sha256.Sum256([]byte(token)), d.now()
-	d.mu.Lock()
-	good := now.Before(d.edges[key])
-	d.mu.Unlock()
-	if good {
-		return true
-	}
-	if p, err := d.verifier.Verify(ctx, token); err != nil || !p.Service {
-		return false
-	}
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if len(d.edges) >= maxEdgeTokens {
-		clear(d.edges)
-	}
-	d.edges[key] = now.Add(edgeTokenTrust)
-	return true
+	p, err := d.verifier.Verify(ctx, token)
+	return err == nil && p.Service
 }
 
 func (d *door) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {

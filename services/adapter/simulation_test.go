@@ -12,21 +12,21 @@ func TestAsManyAsThereArePlacesEnter(t *testing.T) {
 	var g Simulations
 	var leave []func()
 	for range MaxSimulations {
-		l, err := g.Enter()
+		l, err := g.enter()
 		if err != nil {
 			t.Fatal(err)
 		}
 		leave = append(leave, l)
 	}
 	for range 2 {
-		_, err := g.Enter()
+		_, err := g.enter()
 		var f *fault.Error
 		if !errors.As(err, &f) || f.Kind != fault.ResourceExhausted || f.Reason != "SIMULATOR_BUSY" {
 			t.Fatalf("one too many: %v", err)
 		}
 	}
 	leave[0]()
-	if _, err := g.Enter(); err != nil {
+	if _, err := g.enter(); err != nil {
 		t.Errorf("a place was given back: %v", err)
 	}
 }
@@ -34,7 +34,7 @@ func TestAsManyAsThereArePlacesEnter(t *testing.T) {
 func TestProgressIsToldNowAndThen(t *testing.T) {
 	t.Parallel()
 	var told []int
-	ctx, progress, stop := SimulationProgress(t.Context(), 1000, func(done int) error {
+	ctx, progress, stop := simulationProgress(t.Context(), 1000, func(done int) error {
 		told = append(told, done)
 		if done >= 500 {
 			return errors.New("gone")
@@ -52,7 +52,7 @@ func TestProgressIsToldNowAndThen(t *testing.T) {
 		t.Errorf("told %v, stopped: %v", told, ctx.Err())
 	}
 	told = nil
-	_, progress, stop = SimulationProgress(t.Context(), 3, func(done int) error { told = append(told, done); return nil })
+	_, progress, stop = simulationProgress(t.Context(), 3, func(done int) error { told = append(told, done); return nil })
 	defer stop()
 	for done := 1; done <= 3; done++ {
 		progress(done)

@@ -49,11 +49,6 @@ func (s *Server) Simulate(req *dungeonv1.SimulateRequest, out grpc.ServerStreami
 	if err := p.Check(); err != nil {
 		return adapter.Fault(err)
 	}
-	leave, err := s.simulations.Enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
 	all := p.Runs
 	if req.GetSensitivity() {
 		all += balance.SensitivityRuns(p)
@@ -61,23 +56,32 @@ func (s *Server) Simulate(req *dungeonv1.SimulateRequest, out grpc.ServerStreami
 	if req.GetPartySizes() {
 		all += balance.SizesRuns(p)
 	}
-	ctx, progress, stop := adapter.SimulationProgress(ctx, all, func(done int) error {
+	return s.simulations.Play(ctx, all, func(done int) error {
 		return out.Send(&dungeonv1.SimulateResponse{News: &dungeonv1.SimulateResponse_Progress{
 			Progress: &dungeonv1.SimulationProgress{Done: i32(done), Runs: i32(all)},
 		}})
+	}, func(ctx context.Context, progress func(int)) error {
+		report, err := simulate(ctx, p, req, progress)
+		if err != nil {
+			return adapter.Fault(err)
+		}
+		return out.Send(&dungeonv1.SimulateResponse{News: &dungeonv1.SimulateResponse_Report{Report: report}})
 	})
-	defer stop()
+}
+
+// simulate plays a plan, and what else is asked for.
+func simulate(ctx context.Context, p balance.Plan, req *dungeonv1.SimulateRequest, progress func(done int)) (*dungeonv1.SimulationReport, error) {
 	done := 0
 	p.Progress = func(n int) { progress(done + n) }
 	report, err := balance.Run(ctx, p)
 	if err != nil {
-		return adapter.Fault(err)
+		return nil, err
 	}
-	res := reportOf(rules, d, report)
+	res := reportOf(p.Ruleset, p.Dungeon, report)
 	if done = p.Runs; req.GetSensitivity() {
 		_, changes, err := balance.Sensitivity(ctx, p)
 		if err != nil {
-			return adapter.Fault(err)
+			return nil, err
 		}
 		for _, x := range changes {
 			res.Sensitivity = append(res.Sensitivity, &dungeonv1.SimulatedChange{
@@ -89,7 +93,7 @@ func (s *Server) Simulate(req *dungeonv1.SimulateRequest, out grpc.ServerStreami
 	if req.GetPartySizes() {
 		sizes, err := balance.PartySizes(ctx, p)
 		if err != nil {
-			return adapter.Fault(err)
+			return nil, err
 		}
 		for _, x := range sizes {
 			res.PartySizes = append(res.PartySizes, &dungeonv1.SimulatedSize{
@@ -98,7 +102,7 @@ func (s *Server) Simulate(req *dungeonv1.SimulateRequest, out grpc.ServerStreami
 			})
 		}
 	}
-	return out.Send(&dungeonv1.SimulateResponse{News: &dungeonv1.SimulateResponse_Report{Report: res}})
+	return res, nil
 }
 
 func countsOf(counts map[string]int) map[string]int32 {

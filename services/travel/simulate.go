@@ -49,23 +49,18 @@ func (s *Server) SimulateJourneys(req *travelv1.SimulateJourneysRequest, out grp
 		}
 		return adapter.Fault(err)
 	}
-	leave, err := s.simulations.Enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
-	ctx, progress, stop := adapter.SimulationProgress(ctx, p.Runs, func(done int) error {
+	return s.simulations.Play(ctx, p.Runs, func(done int) error {
 		return out.Send(&travelv1.SimulateJourneysResponse{News: &travelv1.SimulateJourneysResponse_Progress{
 			Progress: &travelv1.SimulationProgress{Done: i32(done), Runs: i32(p.Runs)},
 		}})
+	}, func(ctx context.Context, progress func(int)) error {
+		p.Progress = progress
+		report, err := balance.RunJourneys(ctx, p)
+		if err != nil {
+			return adapter.Fault(err)
+		}
+		return out.Send(&travelv1.SimulateJourneysResponse{News: &travelv1.SimulateJourneysResponse_Report{Report: simulationOf(report)}})
 	})
-	defer stop()
-	p.Progress = progress
-	report, err := balance.RunJourneys(ctx, p)
-	if err != nil {
-		return adapter.Fault(err)
-	}
-	return out.Send(&travelv1.SimulateJourneysResponse{News: &travelv1.SimulateJourneysResponse_Report{Report: simulationOf(report)}})
 }
 
 // tripFrom finds region, way and company of a request.

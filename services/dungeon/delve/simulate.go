@@ -2,6 +2,7 @@ package delve
 
 import (
 	"cmp"
+	"context"
 
 	"google.golang.org/grpc"
 
@@ -38,23 +39,18 @@ func (s *Server) SimulateDelves(req *dungeonv1.SimulateDelvesRequest, out grpc.S
 	if err := p.Check(); err != nil {
 		return adapter.Fault(err)
 	}
-	leave, err := s.simulations.Enter()
-	if err != nil {
-		return err
-	}
-	defer leave()
-	ctx, progress, stop := adapter.SimulationProgress(ctx, p.Runs, func(done int) error {
+	return s.simulations.Play(ctx, p.Runs, func(done int) error {
 		return out.Send(&dungeonv1.SimulateDelvesResponse{News: &dungeonv1.SimulateDelvesResponse_Progress{
 			Progress: &dungeonv1.SimulationProgress{Done: i32(done), Runs: i32(p.Runs)},
 		}})
+	}, func(ctx context.Context, progress func(int)) error {
+		p.Progress = progress
+		report, err := balance.RunDelves(ctx, p)
+		if err != nil {
+			return adapter.Fault(err)
+		}
+		return out.Send(&dungeonv1.SimulateDelvesResponse{News: &dungeonv1.SimulateDelvesResponse_Report{Report: simulationOf(report)}})
 	})
-	defer stop()
-	p.Progress = progress
-	report, err := balance.RunDelves(ctx, p)
-	if err != nil {
-		return adapter.Fault(err)
-	}
-	return out.Send(&dungeonv1.SimulateDelvesResponse{News: &dungeonv1.SimulateDelvesResponse_Report{Report: simulationOf(report)}})
 }
 
 func expeditionFrom(req *dungeonv1.SimulateDelvesRequest) (dangerpool.Expedition, error) {

@@ -2,7 +2,9 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -92,8 +94,11 @@ func guard(next http.Handler, l Limits) http.Handler {
 		defer cancel()
 		// Neither who sends a body by the drop nor who does not read holds a request for ever. Not every writer of a test can.
 		control, end := http.NewResponseController(w), time.Now().Add(l.Deadline)
-		_ = control.SetReadDeadline(end)
 		_ = control.SetWriteDeadline(end.Add(reserve))
+		if r.Body != nil && r.Body != http.NoBody {
+			_ = control.SetReadDeadline(end)
+			r.Body = &punctual{ReadCloser: r.Body, control: control}
+		}
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
@@ -112,6 +117,22 @@ func retryable(st *status.Status, wait time.Duration) *status.Status {
 		return with
 	}
 	return st
+}
+
+// punctual is a body that has to be there in time. Once it is, the connection is read without a deadline: the server goes on
+// reading to notice that a client leaves, and would take a deadline that passes for that.
+type punctual struct {
+	io.ReadCloser
+	control *http.ResponseController
+}
+
+// Read implements io.Reader.
+func (p *punctual) Read(b []byte) (int, error) {
+	n, err := p.ReadCloser.Read(b)
+	if errors.Is(err, io.EOF) {
+		_ = p.control.SetReadDeadline(time.Time{})
+	}
+	return n, err
 }
 
 // patient writes a stream to a reader who may be slow, not to one who is gone or never reads.

@@ -13,10 +13,12 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/chaos/crash"
 	"github.com/wayfarer-rpg/wayfarer/chaos/rest"
 	"github.com/wayfarer-rpg/wayfarer/internal/requestid"
+	"github.com/wayfarer-rpg/wayfarer/rules/digger"
 )
 
-// seeds are plays in which everything happens that is falsified below: in one this, in another that.
-const seeds = 12
+// seeds are plays in which everything happens that is falsified below: in one this, in another that. In the last ones the players
+// are keen on the dungeon, which others may never enter.
+const seeds, keen = 12, 3
 
 var played [seeds]struct {
 	once sync.Once
@@ -29,7 +31,7 @@ func play(t *testing.T, n int) *audit.Evidence {
 	t.Helper()
 	p := &played[n]
 	p.once.Do(func() {
-		e, _, err := crash.Evidence(t.Context(), uint64(1000+n), crash.Flaw{}) //nolint:gosec // few
+		e, _, err := crash.Evidence(t.Context(), crash.Play{Seed: uint64(1000 + n), Keen: n >= seeds-keen}) //nolint:gosec // few
 		if p.err = err; err == nil {
 			p.raw, p.err = json.Marshal(e)
 		}
@@ -46,7 +48,7 @@ func play(t *testing.T, n int) *audit.Evidence {
 
 func TestASoundPlayIsSound(t *testing.T) {
 	t.Parallel()
-	for n := range 3 {
+	for _, n := range []int{0, 1, seeds - 1} {
 		r := play(t, n).Judge()
 		for _, f := range r.Findings {
 			t.Error(f)
@@ -449,6 +451,49 @@ func TestWhateverIsWrongIsFound(t *testing.T) {
 				t.Fatalf("play %d: not found; found is %v", n, r.Findings)
 			}
 			t.Fatalf("in none of %d plays there is anything to falsify", seeds)
+		})
+	}
+}
+
+// What has a cap stops there, whatever was gained: DIG-RES-09, DIG-RES-13, DIG-WIN-02.
+func TestWhatIsCapped(t *testing.T) {
+	t.Parallel()
+	const run = "campaigns/c/runs/r"
+	for name, tt := range map[string]struct {
+		gain, exploration, tired, exhaustion int
+		outcome, want                        string
+	}{
+		"both reach the cap":             {20, 100, 41, 100, "", ""},
+		"exploration beyond it":          {20, 116, 41, 100, "", "exploration is 116, it should be 100"},
+		"exhaustion beyond it":           {20, 100, 41, 117, "", "the exhaustion of campaigns/c/characters/ada is 117, it should be 100"},
+		"exhaustion below what it is":    {20, 100, 23, 98, "", "the exhaustion of campaigns/c/characters/ada is 98, it should be 99"},
+		"who wins has explored all":      {1, 100, 0, 76, digger.Won, ""},
+		"who loses has not":              {1, 100, 0, 76, "lost_retreat", "exploration is 100, it should be 97"},
+		"exploration below what it gets": {3, 97, 0, 76, "", "exploration is 97, it should be 99"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			member := rest.Object{"character": "campaigns/c/characters/ada"}
+			e := &audit.Evidence{Name: "campaigns/c/expeditions/e", Parts: map[string]audit.Aggregate{run: {
+				State: rest.Object{"exploration": float64(tt.exploration)},
+				Journal: []rest.Object{{"events": []any{
+					map[string]any{"started": map[string]any{"members": []any{map[string]any{"character": member["character"], "exhaustion": 76.0}}}},
+					map[string]any{"adjusted": map[string]any{"exploration": 96.0}},
+					map[string]any{"roundCompleted": map[string]any{
+						"explorationGain": float64(tt.gain), "exploration": float64(tt.exploration), "outcome": tt.outcome,
+						"results": []any{map[string]any{"character": member["character"], "exhaustionGain": float64(tt.tired), "exhaustion": float64(tt.exhaustion)}},
+					}},
+				}}},
+			}}}
+			var found []string
+			for _, f := range e.Judge().Findings {
+				if strings.Contains(f.Text, "it should be") {
+					found = append(found, f.Text)
+				}
+			}
+			if tt.want == "" && len(found) > 0 || tt.want != "" && (len(found) != 1 || !strings.Contains(found[0], tt.want)) {
+				t.Errorf("found is %q", found)
+			}
 		})
 	}
 }

@@ -7,7 +7,11 @@ import (
 	"strings"
 
 	"github.com/wayfarer-rpg/wayfarer/chaos/rest"
+	"github.com/wayfarer-rpg/wayfarer/rules/digger"
 )
+
+// rules are those by which runs are played.
+var rules = digger.Default()
 
 // conserved follows what the game neither makes nor destroys but by its rules: supplies from the company through the journey
 // back to the company, uses and cards of runs, the dice of danger pools, what characters own.
@@ -371,7 +375,11 @@ func (j *judge) deck(name string, p Aggregate) {
 				if c.Text("card") != drawn {
 					bad("card %s is completed, %s was drawn", c.Text("card"), drawn)
 				}
-				if want := exploration + c.Number("explorationGain"); c.Number("exploration") != want {
+				want := min(rules.Exploration.Goal, exploration+c.Number("explorationGain")) // DIG-RES-09
+				if c.Text("outcome") == digger.Won {
+					want = rules.Exploration.Goal // DIG-WIN-02
+				}
+				if c.Number("exploration") != want {
 					bad("exploration is %d, it should be %d", c.Number("exploration"), want)
 				}
 				exploration = c.Number("exploration")
@@ -415,7 +423,7 @@ func (j *judge) uses(name string, p Aggregate) {
 			}
 			for _, r := range e.List("roundCompleted.results") {
 				who := r.Text("character")
-				if want := tired[who] + r.Number("exhaustionGain"); r.Number("exhaustion") != want {
+				if want := min(rules.Exhaustion.Cap, tired[who]+r.Number("exhaustionGain")); r.Number("exhaustion") != want { // DIG-RES-13
 					bad("the exhaustion of %s is %d, it should be %d", who, r.Number("exhaustion"), want)
 				}
 				tired[who] = r.Number("exhaustion")

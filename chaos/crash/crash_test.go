@@ -143,7 +143,7 @@ func TestTheSameSeedIsTheSameRun(t *testing.T) {
 		trace    crash.Trace
 	}
 	run := func(seed uint64) result {
-		e, trace, err := crash.Evidence(t.Context(), seed, crash.Flaw{})
+		e, trace, err := crash.Evidence(t.Context(), crash.Play{Seed: seed})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -25,10 +25,19 @@ type Trace struct {
 	Visits, Hits map[Point]int
 }
 
-// Run plays one expedition and audits it. It strikes most at the points aimed at, else at some that the seed chooses. An error says that the run could not be carried through, which is as bad as a
-// finding.
+// Play is what is played.
+type Play struct {
+	// Seed chooses the commands, and the points that are struck where Aims names none.
+	Seed uint64
+	Flaw Flaw
+	Aims []Point
+	// Keen players make for the dungeon and stay in it.
+	Keen bool
+}
+
+// Run plays one expedition and audits it. An error says that the run could not be carried through, which is as bad as a finding.
 func Run(ctx context.Context, seed uint64, flaw Flaw, aims ...Point) (*audit.Report, Trace, error) {
-	e, trace, err := Evidence(ctx, seed, flaw, aims...)
+	e, trace, err := Evidence(ctx, Play{Seed: seed, Flaw: flaw, Aims: aims})
 	if err != nil {
 		return nil, trace, err
 	}
@@ -36,8 +45,8 @@ func Run(ctx context.Context, seed uint64, flaw Flaw, aims ...Point) (*audit.Rep
 }
 
 // Evidence plays one expedition and returns what there is to be audited.
-func Evidence(ctx context.Context, seed uint64, flaw Flaw, aims ...Point) (*audit.Evidence, Trace, error) {
-	h, err := newHouse(seed, flaw, aims)
+func Evidence(ctx context.Context, p Play) (*audit.Evidence, Trace, error) {
+	h, err := newHouse(p.Seed, p.Flaw, p.Aims)
 	trace := Trace{h.plan.visits, h.plan.hits}
 	if err != nil {
 		return nil, trace, err
@@ -49,7 +58,7 @@ func Evidence(ctx context.Context, seed uint64, flaw Flaw, aims ...Point) (*audi
 	}
 	defer end()
 	t := table.New(table.Config{
-		Client: rest.New("http://house", via), Tokens: map[string]string{table.GM: table.GM, "ada": "ada", "bram": "bram"}, Seed: seed, Ends: true,
+		Client: rest.New("http://house", via), Tokens: map[string]string{table.GM: table.GM, "ada": "ada", "bram": "bram"}, Seed: p.Seed, Ends: true, Keen: p.Keen,
 		Pause: func(ctx context.Context, _ time.Duration) bool { return h.again(ctx) },
 	})
 	if err := t.Lay(ctx); err != nil {
@@ -59,7 +68,7 @@ func Evidence(ctx context.Context, seed uint64, flaw Flaw, aims ...Point) (*audi
 	if err := t.Begin(ctx); err != nil {
 		return nil, trace, err
 	}
-	rng := rand.New(rand.NewPCG(seed, 7)) //nolint:gosec // repeatable on purpose
+	rng := rand.New(rand.NewPCG(p.Seed, 7)) //nolint:gosec // repeatable on purpose
 	for n := range commands {
 		h.plan.left = perCommand
 		h.minutes.Add(int64(rng.IntN(4)))
@@ -68,8 +77,8 @@ func Evidence(ctx context.Context, seed uint64, flaw Flaw, aims ...Point) (*audi
 	h.plan.armed = false
 	h.temporal.catchUp()
 	// Whatever died in the last moment looks after what it owes when it starts.
-	for _, p := range []string{"dice", "party", "dungeon", "travel"} {
-		l, err := h.programs[p].alive()
+	for _, name := range []string{"dice", "party", "dungeon", "travel"} {
+		l, err := h.programs[name].alive()
 		if err != nil {
 			return nil, trace, err
 		}
@@ -77,7 +86,7 @@ func Evidence(ctx context.Context, seed uint64, flaw Flaw, aims ...Point) (*audi
 	}
 	scene := t.Scene()
 	scene.Repeats, scene.Within = repeats, readTime
-	if flaw.Store != nil || flaw.Call != nil || flaw.Answer != nil {
+	if p.Flaw.Store != nil || p.Flaw.Call != nil || p.Flaw.Answer != nil {
 		scene.Within = brokenTime
 	}
 	e, err := audit.Gather(ctx, scene)

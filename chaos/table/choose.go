@@ -3,6 +3,7 @@ package table
 import (
 	"context"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/wayfarer-rpg/wayfarer/chaos/rest"
 )
@@ -16,6 +17,7 @@ func (t *Table) choose(ctx context.Context, user string, rng *rand.Rand) (path s
 	execute := t.expedition + ":execute"
 	n := rng.IntN(42)
 	switch {
+	case t.cfg.Keen:
 	case n == 8 && t.cfg.Ends && rng.IntN(4) == 0:
 		return t.expedition + ":abandon", rest.Object{"character": c.character(c.who)}
 	case n < 6:
@@ -70,6 +72,9 @@ func (c chooser) wild() []option {
 }
 
 func (c chooser) travel() []option {
+	if c.cfg.Keen {
+		return []option{{"enterLocation", rest.Object{"location": "hamlet"}}}
+	}
 	out := []option{
 		{"move", rest.Object{"to": hex(c.rng.IntN(2), 0)}}, {"move", rest.Object{"to": hex(1, c.rng.IntN(2))}}, {"search", nil}, {"forage", nil},
 		{"enterLocation", rest.Object{"location": "hamlet"}}, {"enterLocation", rest.Object{"location": "hamlet"}},
@@ -81,9 +86,12 @@ func (c chooser) travel() []option {
 }
 
 func (c chooser) inside() []option {
+	startRun := option{"startRun", rest.Object{"party": c.campaign + "/parties/delvers", "dungeon": c.dungeon}}
+	if c.cfg.Keen {
+		return []option{startRun}
+	}
 	return []option{
-		{"startRun", rest.Object{"party": c.campaign + "/parties/delvers", "dungeon": c.dungeon}},
-		{"startRun", rest.Object{"party": c.campaign + "/parties/delvers", "dungeon": c.dungeon}},
+		startRun, startRun,
 		{"startDelve", rest.Object{"invokedBy": "INVOKED_BY_BASIC_GAME_LOOP", "map": rest.Object{"title": "The cellar"}, "entry": "the trapdoor"}},
 		{"startDelve", rest.Object{"invokedBy": "INVOKED_BY_BASIC_GAME_LOOP", "map": rest.Object{"title": "The cellar"}, "entry": "the trapdoor"}},
 		{"buyFood", rest.Object{"steps": 1 + c.rng.IntN(3)}}, {"buyGear", rest.Object{"item": "torch", "count": 1, "carrier": c.who}},
@@ -121,6 +129,9 @@ func (c chooser) run(run rest.Object) []option {
 		ability = "brute"
 	}
 	act := func(action rest.Object) option { return option{"act", rest.Object{"action": action}} }
+	if c.cfg.Keen {
+		return c.keen(ability, run.Object("challenge") != nil, act)
+	}
 	out := []option{
 		{"draw", nil}, {"complete", nil}, {"complete", nil}, act(rest.Object{"basic": ability, "risk": c.rng.IntN(2) == 0}),
 		act(rest.Object{"basic": ability, "risk": c.rng.IntN(2) == 0}), act(rest.Object{"tool": 1 + c.rng.IntN(2)}),
@@ -134,4 +145,16 @@ func (c chooser) run(run rest.Object) []option {
 		out = append(out, option{"promote", rest.Object{"target": c.character(Users[1+c.rng.IntN(2)])}})
 	}
 	return out
+}
+
+// keen is what brings a run on.
+func (c chooser) keen(ability string, challenged bool, act func(rest.Object) option) []option {
+	if !challenged {
+		return []option{{"draw", nil}}
+	}
+	action := rest.Object{"basic": ability, "risk": c.rng.IntN(2) == 0}
+	if n := slices.IndexFunc(tools, func(o rest.Object) bool { return o.Text("ability") == ability }); n >= 0 {
+		action = rest.Object{"tool": n + 1}
+	}
+	return []option{act(action), {"complete", nil}}
 }

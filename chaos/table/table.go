@@ -35,6 +35,8 @@ type Config struct {
 	Pace time.Duration
 	// Ends lets some commands end the journey, and so the expedition.
 	Ends bool
+	// Keen players make for the dungeon, stay in it, and do nothing that they should not; it outweighs Ends.
+	Keen bool
 	// Patient clients repeat a request until it is answered; others give up at times.
 	Patient bool
 	// Pause waits between repetitions; nil: it waits.
@@ -93,6 +95,12 @@ func shipped() rest.Object {
 	return file.Dungeons[0]
 }
 
+// tools are everybody's, numbered from 1.
+var tools = []rest.Object{
+	{"id": "gauntlets", "ability": "brute", "rating": "major", "qualities": []string{"improved"}},
+	{"id": "whistle", "ability": "wits", "rating": "minor", "qualities": []string{"efficient"}},
+}
+
 func hex(q, r int) rest.Object { return rest.Object{"q": q, "r": r} }
 
 // Lay makes everything that an expedition needs and begins its journey.
@@ -117,10 +125,7 @@ func (t *Table) Lay(ctx context.Context) error {
 		steps = append(steps,
 			step{u, t.campaign + "/characters", rest.Object{"characterId": u, "title": u}},
 			step{u, name + ":setAbilities", rest.Object{"abilities": rest.Object{"brute": 5, "agility": 4, "wits": 4, "combat": 4}}},
-			step{u, name + ":buyTools", rest.Object{"tools": []rest.Object{
-				{"id": "gauntlets", "ability": "brute", "rating": "major", "qualities": []string{"improved"}},
-				{"id": "whistle", "ability": "wits", "rating": "minor", "qualities": []string{"efficient"}},
-			}}},
+			step{u, name + ":buyTools", rest.Object{"tools": tools}},
 			step{u, name + ":loadTool", rest.Object{"number": 1}}, step{u, name + ":loadTool", rest.Object{"number": 2}},
 		)
 	}

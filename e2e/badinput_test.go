@@ -398,7 +398,15 @@ func TestBadInputInAnExpeditionIsRefusedAndChangesNothing(t *testing.T) {
 		token: "ada", method: journeys + "Move", req: step.with("name", m.road), http: http.StatusBadRequest,
 		code: codes.FailedPrecondition, reason: "OWNED_BY_EXPEDITION", of: m.road, also: road,
 	}
-	m.refuses(cases, touched...)
+	// Who gives an expedition up acts for a character like anybody else, also before there is a journey that would know it.
+	gathering := m.do("gm", expeditions+"CreateExpedition", object{"parent": m.campaign, "expeditionId": "gathering", "title": "gathering"}).text("expedition.name")
+	for name, expedition := range map[string]string{"before it sets out": gathering, "on the road": road} {
+		cases["another campaign's character gives up an expedition "+name] = badInput{
+			token: "gm", method: expeditions + "AbandonExpedition", req: object{"name": expedition, "character": m.stray},
+			http: http.StatusNotFound, code: codes.NotFound, reason: "NOT_FOUND", field: "character", of: expedition,
+		}
+	}
+	m.refuses(cases, append(touched, gathering)...)
 }
 
 // refuses gives each case through REST and gRPC and checks the refusal; what is touched has to stay as it is.

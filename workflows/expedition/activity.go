@@ -459,6 +459,10 @@ func (t turn) abandon(ctx context.Context, at journal.At[state], who caller, req
 	t.entry.OverrideReason = req.GetOverrideReason()
 	if !who.gm() && req.GetOverrideReason() != "" {
 		return at, fault.New(fault.PermissionDenied, "NOT_GM", "only a game master may override").At("override_reason", "is for game masters")
+	// Before the journey nobody else looks at the name; the services that know characters refuse it in the same words.
+	if err := ofCampaign(at.Stream, "character", req.GetCharacter()); err != nil {
+		return at, err
+	}
 	}
 	if at.State.Journey == "" {
 		if !who.gm() && who.subject != at.State.Creator {

@@ -299,3 +299,12 @@ func campaignOf(name string) string {
 	parts := strings.SplitN(name, "/", 3)
 	return strings.Join(parts[:min(2, len(parts))], "/")
 }
+
+// ofCampaign refuses what an expedition's request names in a field, "" for nothing, when it is in another campaign.
+func ofCampaign(expedition, field, name string) error {
+	campaign := campaignOf(expedition)
+	if name == "" || campaignOf(name) == campaign {
+		return nil
+	}
+	return fault.New(fault.NotFound, "NOT_FOUND", "%s does not exist in %s", name, campaign).At(field, "is not in this campaign").With("resource", name)
+}

@@ -241,9 +241,8 @@ func (s *Server) CreateExpedition(ctx context.Context, req *expeditionv1.CreateE
 	if err := who.requirePlay(); err != nil {
 		return nil, err
 	}
-	if c := req.GetCompany(); c != "" && campaignOf(c) != req.GetParent() {
-		return nil, fault.New(fault.NotFound, "NOT_FOUND", "%s does not exist in %s", c, req.GetParent()).
-			At("company", "is not in this campaign").With("resource", c)
+	if err := ofCampaign(req.GetParent(), "company", req.GetCompany()); err != nil {
+		return nil, err
 	}
 	id := req.GetExpeditionId()
 	if id == "" {

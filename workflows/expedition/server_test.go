@@ -783,6 +783,13 @@ func TestAbandon(t *testing.T) {
 	}
 	again, err := abandon("gerd", name, "g", "")
 	if err != nil || !proto.Equal(first, again) {
+	for _, who := range []string{"alice", "gerd"} {
+		_, err := abandon(who, early, "stray-"+who, "campaigns/c2/characters/ada")
+		var f *fault.Error
+		if !errors.As(fault.FromStatus(err), &f) || f.Kind != fault.NotFound || len(f.Fields) != 1 || f.Fields[0].Field != "character" {
+			t.Errorf("%s, by a character of another campaign: %v", who, err)
+		}
+	}
 		t.Errorf("again: %v, %v", again, err)
 	}
 	if _, err := abandon("gerd", name, "h", ""); fault.ReasonOf(fault.FromStatus(err)) != reasonEnded {

@@ -456,13 +456,13 @@ func (t turn) abandon(ctx context.Context, at journal.At[state], who caller, req
 	if p, err := at.State.pending(); err != nil || p != nil {
 		return at, errors.Join(err, reused(at.Stream, t.cmd.RequestID)) // a start under the same request_id
 	}
-	t.entry.OverrideReason = req.GetOverrideReason()
-	if !who.gm() && req.GetOverrideReason() != "" {
-		return at, fault.New(fault.PermissionDenied, "NOT_GM", "only a game master may override").At("override_reason", "is for game masters")
 	// Before the journey nobody else looks at the name; the services that know characters refuse it in the same words.
 	if err := ofCampaign(at.Stream, "character", req.GetCharacter()); err != nil {
 		return at, err
 	}
+	t.entry.OverrideReason = req.GetOverrideReason()
+	if !who.gm() && req.GetOverrideReason() != "" {
+		return at, fault.New(fault.PermissionDenied, "NOT_GM", "only a game master may override").At("override_reason", "is for game masters")
 	}
 	if at.State.Journey == "" {
 		if !who.gm() && who.subject != at.State.Creator {

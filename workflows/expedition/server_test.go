@@ -766,6 +766,13 @@ func TestAbandon(t *testing.T) {
 	if _, err := abandon("bob", early, "b", ""); fault.ReasonOf(fault.FromStatus(err)) != "NOT_CREATOR" {
 		t.Errorf("by another before the journey: %v", err)
 	}
+	for _, who := range []string{"alice", "gerd"} {
+		_, err := abandon(who, early, "stray-"+who, "campaigns/c2/characters/ada")
+		var f *fault.Error
+		if !errors.As(fault.FromStatus(err), &f) || f.Kind != fault.NotFound || len(f.Fields) != 1 || f.Fields[0].Field != "character" {
+			t.Errorf("%s, by a character of another campaign: %v", who, err)
+		}
+	}
 	if res, err := abandon("alice", early, "a", ""); err != nil || res.GetExpedition().GetPhase() != Concluded || !res.GetExpedition().GetAbandoned() {
 		t.Errorf("by its creator: %v, %v", res, err)
 	}
@@ -783,13 +790,6 @@ func TestAbandon(t *testing.T) {
 	}
 	again, err := abandon("gerd", name, "g", "")
 	if err != nil || !proto.Equal(first, again) {
-	for _, who := range []string{"alice", "gerd"} {
-		_, err := abandon(who, early, "stray-"+who, "campaigns/c2/characters/ada")
-		var f *fault.Error
-		if !errors.As(fault.FromStatus(err), &f) || f.Kind != fault.NotFound || len(f.Fields) != 1 || f.Fields[0].Field != "character" {
-			t.Errorf("%s, by a character of another campaign: %v", who, err)
-		}
-	}
 		t.Errorf("again: %v, %v", again, err)
 	}
 	if _, err := abandon("gerd", name, "h", ""); fault.ReasonOf(fault.FromStatus(err)) != reasonEnded {

@@ -16,6 +16,7 @@ import (
 	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/dicestream"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
@@ -242,7 +243,7 @@ func watch(ctx context.Context, g *games, from int) watching {
 // all waits for the end of the watch.
 func (w watching) all(t *testing.T) []int32 {
 	t.Helper()
-	if err := <-w.done; err != nil {
+	if err := await.Value(t, w.done, "the end of a watch"); err != nil {
 		t.Error(err)
 	}
 	close(w.seqs)
@@ -262,10 +263,10 @@ func TestAWatchEndsWithItsAggregate(t *testing.T) {
 	for _, from := range []int{0, 1, 2, 3, 4, 9} { // some of them ahead of the game
 		watches[from] = watch(t.Context(), g, from)
 	}
-	if first := <-watches[0].seqs; first != 1 {
+	if first := await.Value(t, watches[0].seqs, "the first record"); first != 1 {
 		t.Errorf("the first record is %d", first)
 	}
-	if second := <-watches[0].seqs; second != 2 {
+	if second := await.Value(t, watches[0].seqs, "the second record"); second != 2 {
 		t.Errorf("the second record is %d", second)
 	}
 	do(t, g, "3", journal.MustExist, rolled)
@@ -295,17 +296,17 @@ func TestAWatchEndsOtherwise(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	w := watch(ctx, g, 0)
-	<-w.seqs
+	await.Value(t, w.seqs, "the first record")
 	cancel()
-	if err := <-w.done; !errors.Is(err, context.Canceled) {
+	if err := await.Value(t, w.done, "the end of a watch"); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 	w = watch(t.Context(), g, 0)
-	<-w.seqs
+	await.Value(t, w.seqs, "the first record")
 	if err := g.Close(); err != nil {
 		t.Fatal(err)
 	}
-	refusal{fault.Unavailable, "STOPPING", ""}.check(t, <-w.done) // or the caller would believe that the game is over
+	refusal{fault.Unavailable, "STOPPING", ""}.check(t, await.Value(t, w.done, "the end of a watch")) // or the caller would believe that the game is over
 }
 
 func TestListsAndRecords(t *testing.T) {
@@ -355,16 +356,16 @@ func TestTheSweepGoesOnAfterAFailure(t *testing.T) {
 		})
 	}()
 	for range 2 {
-		if got := <-seen; got != name {
+		if got := await.Value(t, seen, "a walk of the sweeper"); got != name {
 			t.Errorf("swept %q", got)
 		}
 		tick <- time.Time{}
 	}
-	<-seen
+	await.Value(t, seen, "a walk of the sweeper")
 	tick <- time.Time{} // what is settled is not seen again, or this would wait for ever
 	tick <- time.Time{}
 	stop()
-	<-done
+	await.Value(t, done, "the sweeper's end")
 	if len(answers) != 0 {
 		t.Errorf("left: %v", answers)
 	}

@@ -21,6 +21,7 @@ import (
 	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/memory"
@@ -125,7 +126,7 @@ func newWorldOn(t *testing.T, store journal.Store) *world {
 
 // as returns a context in which somebody calls, who may be "<service> for <subject>".
 func (w *world) as(who string) context.Context {
-	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(context.Background(), await.Limit)
 	w.t.Cleanup(cancel)
 	who, actor, _ := strings.Cut(who, " for ")
 	ctx = metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+who)

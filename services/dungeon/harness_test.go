@@ -33,6 +33,7 @@ import (
 	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/dicestream"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
@@ -326,7 +327,7 @@ func (c *client) call(who string, req proto.Message) (proto.Message, error) {
 		return nil, err
 	}
 	res := typ.New().Interface()
-	ctx, cancel := context.WithTimeout(as(context.Background(), who), 30*time.Second)
+	ctx, cancel := context.WithTimeout(as(context.Background(), who), await.Limit)
 	defer cancel()
 	err = c.conn.Invoke(ctx, fmt.Sprintf("/%s/%s", rpc.Parent().FullName(), rpc.Name()), req, res)
 	return res, err
@@ -526,7 +527,7 @@ func (n *node) run(who string) *dungeonv1.Run {
 
 // watch collects what a watch sends until it ends.
 func (n *node) watch(who, name string, from int32) ([]*dungeonv1.WatchRunResponse, error) {
-	ctx, cancel := context.WithTimeout(as(context.Background(), who), 30*time.Second)
+	ctx, cancel := context.WithTimeout(as(context.Background(), who), await.Limit)
 	defer cancel()
 	s, err := dungeonv1.NewRunServiceClient(n.conn).WatchRun(ctx, &dungeonv1.WatchRunRequest{Name: name, FromSeq: from})
 	if err != nil {

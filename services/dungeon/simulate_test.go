@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -14,12 +13,13 @@ import (
 
 	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
 
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/rules/balance"
 	"github.com/wayfarer-rpg/wayfarer/rules/digger"
 )
 
 func (n *node) simulate(who string, req *dungeonv1.SimulateRequest) ([]*dungeonv1.SimulateResponse, error) {
-	ctx, cancel := context.WithTimeout(as(context.Background(), who), time.Minute)
+	ctx, cancel := context.WithTimeout(as(context.Background(), who), await.Limit)
 	defer cancel()
 	s, err := dungeonv1.NewDungeonServiceClient(n.conn).Simulate(ctx, req)
 	var out []*dungeonv1.SimulateResponse

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
@@ -12,6 +11,8 @@ import (
 	"google.golang.org/protobuf/proto"
 
 	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 )
 
 // abandoned is a run that was given up after its entry.
@@ -118,7 +119,7 @@ func TestAWatchFollowsARun(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	n, replica := w.node().begin(), w.node()
-	ctx, cancel := context.WithTimeout(as(context.Background(), spectator), 30*time.Second)
+	ctx, cancel := context.WithTimeout(as(context.Background(), spectator), await.Limit)
 	defer cancel()
 	s, err := dungeonv1.NewRunServiceClient(replica.conn).WatchRun(ctx, &dungeonv1.WatchRunRequest{Name: dive, FromSeq: 1})
 	if err != nil {

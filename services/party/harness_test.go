@@ -24,6 +24,7 @@ import (
 	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/memory"
@@ -169,7 +170,7 @@ func (w *world) call(who string, req proto.Message) (proto.Message, error) {
 	if actor != "" {
 		ctx = metadata.AppendToOutgoingContext(ctx, auth.ActorHeader, actor)
 	}
-	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, await.Limit)
 	defer cancel()
 	err = w.conn.Invoke(ctx, fmt.Sprintf("/%s/%s", m.Parent().FullName(), m.Name()), req, res)
 	return res, err

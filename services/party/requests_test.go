@@ -11,6 +11,8 @@ import (
 	"google.golang.org/protobuf/testing/protocmp"
 
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 )
 
 // DIG-CMD-19: a member's note is open until a GM closes it; an outsider files none.
@@ -125,9 +127,9 @@ func TestWhatALineMeantIsKeptForItsCaller(t *testing.T) {
 			got <- fmt.Sprint(kept.GetType(), err)
 		}()
 	}
-	first := <-got
+	first := await.Value(t, got, "an answer")
 	for range cap(got) - 1 {
-		if next := <-got; next != first {
+		if next := await.Value(t, got, "an answer"); next != first {
 			t.Errorf("one hears of %s, another of %s", first, next)
 		}
 	}

@@ -14,7 +14,6 @@ import (
 	"strings"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
@@ -30,6 +29,7 @@ import (
 	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth/devissuer"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/config"
 	"github.com/wayfarer-rpg/wayfarer/services/program"
 )
@@ -121,7 +121,7 @@ func (h *house) start(name string, more ...string) *running {
 			}
 		}
 	}()
-	if r.addr = <-at; r.addr == "" {
+	if r.addr = await.Value(h.t, at, name+" to serve"); r.addr == "" {
 		h.t.Fatalf("%s does not start: %v", name, r.end())
 	}
 	if r.conn, err = grpc.NewClient(r.addr, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.WaitForReady(true))); err != nil {
@@ -133,7 +133,8 @@ func (h *house) start(name string, more ...string) *running {
 
 // end waits for the program's own end.
 func (r *running) end() error {
-	<-r.read
+	r.t.Helper()
+	await.Value(r.t, r.read, "the end of "+r.cmd.Path)
 	err := r.cmd.Wait()
 	r.cmd.Process = nil
 	return err
@@ -154,7 +155,7 @@ func (h *house) as(user string) context.Context {
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(h.t.Context(), 30*time.Second)
+	ctx, cancel := context.WithTimeout(h.t.Context(), await.Limit)
 	h.t.Cleanup(cancel)
 	return metadata.AppendToOutgoingContext(ctx, "authorization", "Bearer "+token)
 }

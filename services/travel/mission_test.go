@@ -8,7 +8,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -18,6 +17,7 @@ import (
 
 	travelv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1"
 
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/dicestream"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/rules/diedrop"
@@ -50,7 +50,7 @@ func (n *node) rolled(untrue []int32, faces ...int32) *travelv1.RollMissionsResp
 // watchBoard reads the records of the board from a seq to the last one.
 func (n *node) watchBoard(who string, from, last int32) []*travelv1.WatchMissionBoardResponse {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(as(context.Background(), who), 30*time.Second)
+	ctx, cancel := context.WithTimeout(as(context.Background(), who), await.Limit)
 	defer cancel()
 	stream, err := travelv1.NewMissionServiceClient(n.conn).WatchMissionBoard(ctx, &travelv1.WatchMissionBoardRequest{Name: inn, FromSeq: from})
 	var out []*travelv1.WatchMissionBoardResponse

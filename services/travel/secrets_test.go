@@ -6,7 +6,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -17,6 +16,7 @@ import (
 
 	travelv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1"
 
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/rules/diedrop"
 )
 
@@ -54,7 +54,7 @@ func telltale(t *testing.T, who, where, text string, secrets map[string]string) 
 // watch reads the records of the journey from a seq on, until the last one or the end of the stream.
 func (n *node) watch(who string, from, last int32) ([]*travelv1.WatchJourneyResponse, error) {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(as(context.Background(), who), 30*time.Second)
+	ctx, cancel := context.WithTimeout(as(context.Background(), who), await.Limit)
 	defer cancel()
 	stream, err := travelv1.NewJourneyServiceClient(n.conn).WatchJourney(ctx, &travelv1.WatchJourneyRequest{Name: trek, FromSeq: from})
 	if err != nil {
@@ -233,7 +233,7 @@ func TestWatch(t *testing.T) {
 	do[*travelv1.ForageResponse](replica, brams, &travelv1.ForageRequest{Name: trek, Character: bram})
 	end := do[*travelv1.EndJourneyResponse](n, adas, &travelv1.EndJourneyRequest{Name: trek, Character: ada})
 	for name, c := range watching {
-		got := <-c
+		got := await.Value(t, c, "the watch to end")
 		if got.err != nil {
 			t.Fatalf("%s: %v", name, got.err)
 		}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -13,12 +12,13 @@ import (
 
 	travelv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1"
 
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/rules/balance"
 	"github.com/wayfarer-rpg/wayfarer/rules/diedrop"
 )
 
 func (n *node) simulate(who string, req *travelv1.SimulateJourneysRequest) ([]*travelv1.SimulateJourneysResponse, error) {
-	ctx, cancel := context.WithTimeout(as(context.Background(), who), time.Minute)
+	ctx, cancel := context.WithTimeout(as(context.Background(), who), await.Limit)
 	defer cancel()
 	s, err := travelv1.NewJourneyServiceClient(n.conn).SimulateJourneys(ctx, req)
 	var out []*travelv1.SimulateJourneysResponse

@@ -6,7 +6,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"google.golang.org/grpc/codes"
 	"google.golang.org/protobuf/encoding/protojson"
@@ -16,6 +15,7 @@ import (
 	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
 
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/dicestream"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
@@ -407,7 +407,7 @@ func TestWatching(t *testing.T) {
 	n := start(t)
 	n.begun()
 	watch := func(who string, from int32) (seqs []int32, kinds []string, whole string) {
-		ctx, cancel := context.WithTimeout(as(context.Background(), who), 30*time.Second)
+		ctx, cancel := context.WithTimeout(as(context.Background(), who), await.Limit)
 		defer cancel()
 		stream, err := dungeonv1.NewDelveServiceClient(n.conn).WatchDelve(ctx, &dungeonv1.WatchDelveRequest{Name: tomb, FromSeq: from})
 		if err != nil {
@@ -450,7 +450,7 @@ func TestWatching(t *testing.T) {
 	})
 	n.do(gm, &dungeonv1.AdjustDelveRequest{Reason: "the lich's mercy", Hunkered: proto.Bool(true)})
 	n.do(gm, &dungeonv1.LeaveDelveRequest{Target: "TRAVEL"})
-	got := <-players
+	got := await.Value(t, players, "the watch to end")
 	if want := []int32{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11}; !slices.Equal(got.seqs, want) {
 		t.Errorf("records %v, want %v", got.seqs, want)
 	}

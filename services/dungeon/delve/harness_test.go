@@ -31,6 +31,7 @@ import (
 	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/dicestream"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
@@ -284,7 +285,7 @@ func (n *node) call(who string, req proto.Message) (proto.Message, error) {
 		conn = n.parties
 	}
 	res := typ.New().Interface()
-	ctx, cancel := context.WithTimeout(as(context.Background(), who), 30*time.Second)
+	ctx, cancel := context.WithTimeout(as(context.Background(), who), await.Limit)
 	defer cancel()
 	return res, conn.Invoke(ctx, fmt.Sprintf("/%s/%s", rpc.Parent().FullName(), rpc.Name()), req, res)
 }

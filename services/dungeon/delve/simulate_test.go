@@ -6,7 +6,6 @@ import (
 	"io"
 	"math"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -15,12 +14,13 @@ import (
 
 	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
 
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/rules/balance"
 	"github.com/wayfarer-rpg/wayfarer/rules/dangerpool"
 )
 
 func (n *node) simulate(who string, req *dungeonv1.SimulateDelvesRequest) ([]*dungeonv1.SimulateDelvesResponse, error) {
-	ctx, cancel := context.WithTimeout(as(context.Background(), who), time.Minute)
+	ctx, cancel := context.WithTimeout(as(context.Background(), who), await.Limit)
 	defer cancel()
 	s, err := dungeonv1.NewDelveServiceClient(n.conn).SimulateDelves(ctx, req)
 	var out []*dungeonv1.SimulateDelvesResponse

@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc"
@@ -15,12 +14,14 @@ import (
 
 	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
 	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 )
 
 // watch follows the run for somebody. It returns a function that gives the next record, nil at the end.
 func (n *node) watch(who string, from int32) func() *dungeonv1.WatchRunResponse {
 	n.t.Helper()
-	ctx, cancel := context.WithTimeout(as(context.Background(), who), 30*time.Second)
+	ctx, cancel := context.WithTimeout(as(context.Background(), who), await.Limit)
 	n.t.Cleanup(cancel)
 	stream, err := dungeonv1.NewRunServiceClient(n.conn).WatchRun(ctx, &dungeonv1.WatchRunRequest{Name: delve, FromSeq: from})
 	if err != nil {

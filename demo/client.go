@@ -10,58 +10,13 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"strconv"
 	"strings"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/jsonobject"
 )
 
 // object is a JSON object as REST answers it.
-type object map[string]any
-
-// get walks a path of keys and list places such as "run.members.0.exhaustion"; nil when it leads nowhere.
-func (o object) get(path string) any {
-	var at any = map[string]any(o)
-	for _, key := range strings.Split(path, ".") {
-		switch x := at.(type) {
-		case map[string]any:
-			at = x[key]
-		case []any:
-			i, err := strconv.Atoi(key)
-			if err != nil || i < 0 || i >= len(x) {
-				return nil
-			}
-			at = x[i]
-		default:
-			return nil
-		}
-	}
-	return at
-}
-
-func (o object) text(path string) string {
-	s, _ := o.get(path).(string)
-	return s
-}
-
-func (o object) number(path string) int {
-	n, _ := o.get(path).(float64)
-	return int(n)
-}
-
-func (o object) flag(path string) bool {
-	b, _ := o.get(path).(bool)
-	return b
-}
-
-func (o object) list(path string) []object {
-	raw, _ := o.get(path).([]any)
-	out := make([]object, 0, len(raw))
-	for _, x := range raw {
-		if m, ok := x.(map[string]any); ok {
-			out = append(out, m)
-		}
-	}
-	return out
-}
+type object = jsonobject.Object
 
 // refusal is an answer other than 200.
 type refusal struct {
@@ -93,10 +48,10 @@ func (c *client) token(ctx context.Context, user, password string) (string, erro
 	if err != nil {
 		return "", err
 	}
-	if answer.text("access_token") == "" {
+	if answer.Text("access_token") == "" {
 		return "", errors.New("the issuer answered without a token")
 	}
-	return answer.text("access_token"), nil
+	return answer.Text("access_token"), nil
 }
 
 // call sends a request as somebody. A nil body is a GET.
@@ -134,11 +89,11 @@ func (c *client) do(req *http.Request) (object, error) {
 	}
 	if res.StatusCode != http.StatusOK {
 		r := &refusal{code: res.StatusCode, body: string(raw)}
-		for _, d := range answer.list("details") {
-			if d.text("reason") != "" {
-				r.reason = d.text("reason")
+		for _, d := range answer.List("details") {
+			if d.Text("reason") != "" {
+				r.reason = d.Text("reason")
 			}
-			if f := d.text("fieldViolations.0.field"); f != "" {
+			if f := d.Text("fieldViolations.0.field"); f != "" {
 				r.field = f
 			}
 		}

@@ -142,7 +142,7 @@ func (s *story) command(ctx context.Context, user, aggregate, name string, body 
 		if err != nil {
 			return nil, err
 		}
-		body["etag"] = at.text("etag")
+		body["etag"] = at.Text("etag")
 	}
 	if s.expedition == "" {
 		return s.as(ctx, user, aggregate+":"+name, body)
@@ -151,7 +151,7 @@ func (s *story) command(ctx context.Context, user, aggregate, name string, body 
 	if err != nil {
 		return nil, err
 	}
-	result, ok := answer.get(name).(map[string]any)
+	result, ok := answer.Get(name).(map[string]any)
 	if !ok {
 		return nil, fmt.Errorf("execute %s: no result in %v", name, answer)
 	}
@@ -176,10 +176,10 @@ func (s *story) gather(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.number("chapter") != 3 || len(c.list("members")) != 5 {
+	if c.Number("chapter") != 3 || len(c.List("members")) != 5 {
 		return fmt.Errorf("the campaign is another one: %v", c)
 	}
-	s.say("%s opens %q in chapter 3 for %s.", c.text("members.0.subject"), c.text("title"), strings.Join(players, ", "))
+	s.say("%s opens %q in chapter 3 for %s.", c.Text("members.0.subject"), c.Text("title"), strings.Join(players, ", "))
 	return nil
 }
 
@@ -234,11 +234,11 @@ func (s *story) characters(ctx context.Context) error {
 				return err
 			}
 		}
-		if c.number("dp") != 48 || c.number("forms.0.statblock.dpFree") != 0 || c.number("beltSlots") != 4 {
-			return fmt.Errorf("%s has %d DP, %d free and %d slots", p, c.number("dp"), c.number("forms.0.statblock.dpFree"), c.number("beltSlots"))
+		if c.Number("dp") != 48 || c.Number("forms.0.statblock.dpFree") != 0 || c.Number("beltSlots") != 4 {
+			return fmt.Errorf("%s has %d DP, %d free and %d slots", p, c.Number("dp"), c.Number("forms.0.statblock.dpFree"), c.Number("beltSlots"))
 		}
-		tools := c.list("forms.0.statblock.tools")
-		s.say("%s: 48 of 48 DP; %s and %s in a belt of 4 (two for one price).", title, tools[0].text("title"), tools[1].text("title"))
+		tools := c.List("forms.0.statblock.tools")
+		s.say("%s: 48 of 48 DP; %s and %s in a belt of 4 (two for one price).", title, tools[0].Text("title"), tools[1].Text("title"))
 		if _, err := s.as(ctx, "gm", name+":approve", object{}); err != nil {
 			return err
 		}
@@ -266,7 +266,7 @@ func (s *story) party(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if p.text("leader") != s.character("bram") || len(p.list("members")) != 4 {
+	if p.Text("leader") != s.character("bram") || len(p.List("members")) != 4 {
 		return fmt.Errorf("the party is another one: %v", p)
 	}
 	s.say("Ada forms a party, three join, and she hands the lead to Bram.")
@@ -338,13 +338,13 @@ func (s *story) definitions(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		s.say("Dungeon %d: %s (%s, %d cards).", got.number("definition.number"), got.text("definition.name"), got.text("definition.type"), len(got.list("definition.cards")))
+		s.say("Dungeon %d: %s (%s, %d cards).", got.Number("definition.number"), got.Text("definition.name"), got.Text("definition.type"), len(got.List("definition.cards")))
 	}
 	seen, err := s.as(ctx, "cleo", s.campaign+"/dungeons/thornglass-stair", nil)
 	if err != nil {
 		return err
 	}
-	if len(seen.list("definition.cards")) != 0 {
+	if len(seen.List("definition.cards")) != 0 {
 		return errors.New("a player sees the cards of a dungeon")
 	}
 	s.say("The Vale of Ansel is on the table. Players see no cards.")
@@ -384,22 +384,22 @@ func (s *story) setOut(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if e.text("expedition.phase") != "PHASE_ASSEMBLING" {
-			return fmt.Errorf("the expedition begins in %s", e.text("expedition.phase"))
+		if e.Text("expedition.phase") != "PHASE_ASSEMBLING" {
+			return fmt.Errorf("the expedition begins in %s", e.Text("expedition.phase"))
 		}
-		s.say("The expedition %q assembles.", e.text("expedition.title"))
+		s.say("The expedition %q assembles.", e.Text("expedition.title"))
 		got, err := s.command(ctx, "bram", "", "startJourney", start)
 		if err != nil {
 			return err
 		}
-		s.journey = got.text("journey.name")
+		s.journey = got.Text("journey.name")
 	} else {
 		start["journeyId"] = "orlo"
 		got, err := s.as(ctx, "bram", s.campaign+"/journeys", start)
 		if err != nil {
 			return err
 		}
-		s.journey = got.text("journey.name")
+		s.journey = got.Text("journey.name")
 	}
 	if s.journey == "" {
 		return errors.New("the journey has no name")
@@ -422,7 +422,7 @@ func (s *story) setOut(ctx context.Context) error {
 			return err
 		}
 		if strings.Contains(step.say, "%") {
-			s.say(step.say, food(got), got.number("journey.gold"))
+			s.say(step.say, food(got), got.Number("journey.gold"))
 			continue
 		}
 		s.say("%s", step.say)
@@ -431,7 +431,7 @@ func (s *story) setOut(ctx context.Context) error {
 }
 
 func food(answer object) string {
-	dice, _ := answer.get("journey.food").([]any)
+	dice, _ := answer.Get("journey.food").([]any)
 	if len(dice) == 0 {
 		return "gone"
 	}
@@ -453,13 +453,13 @@ func (s *story) round(ctx context.Context, user, name string, body object, what 
 		return nil, err
 	}
 	line := fmt.Sprintf("%s. Food %s", what, food(got))
-	for _, e := range got.list("events") {
+	for _, e := range got.List("events") {
 		if met, ok := e["encounterMet"].(map[string]any); ok {
 			m := object(met)
-			line += fmt.Sprintf("; they meet %d %s, reaction %s (%d gold)", m.number("encounter.number"), m.text("encounter.creature"), m.text("encounter.reaction"), m.number("encounter.gold"))
+			line += fmt.Sprintf("; they meet %d %s, reaction %s (%d gold)", m.Number("encounter.number"), m.Text("encounter.creature"), m.Text("encounter.reaction"), m.Number("encounter.gold"))
 		}
 		if f, ok := e["foraged"].(map[string]any); ok {
-			line += "; foraging: " + object(f).text("result")
+			line += "; foraging: " + object(f).Text("result")
 		}
 	}
 	s.say("%s.", line)
@@ -468,7 +468,7 @@ func (s *story) round(ctx context.Context, user, name string, body object, what 
 
 func (s *story) move(ctx context.Context, q, r int, via, what string) error {
 	got, err := s.round(ctx, "bram", "move", object{"to": object{"q": q, "r": r}, "via": via}, what)
-	if err == nil && (got.number("journey.hex.q") != q || got.number("journey.hex.r") != r) {
+	if err == nil && (got.Number("journey.hex.q") != q || got.Number("journey.hex.r") != r) {
 		err = fmt.Errorf("the company is not in (%d,%d)", q, r)
 	}
 	return err
@@ -501,8 +501,8 @@ func (s *story) travel(ctx context.Context) error {
 		return err
 	}
 	e := got
-	if e.text("journey.encounter.creature") != "Elves" || e.number("journey.encounter.number") != 2 || e.text("journey.encounter.reaction") != "talks" || e.number("journey.encounter.gold") != 4 {
-		return fmt.Errorf("the encounter is another one: %v", e.get("journey.encounter"))
+	if e.Text("journey.encounter.creature") != "Elves" || e.Number("journey.encounter.number") != 2 || e.Text("journey.encounter.reaction") != "talks" || e.Number("journey.encounter.gold") != 4 {
+		return fmt.Errorf("the encounter is another one: %v", e.Get("journey.encounter"))
 	}
 	if _, err := s.round(ctx, "bram", "search", object{}, "they search"); err != nil {
 		return err
@@ -514,7 +514,7 @@ func (s *story) travel(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if inside.text("journey.inside") != "orlo" {
+	if inside.Text("journey.inside") != "orlo" {
 		return errors.New("the company is not inside orlo")
 	}
 	s.say("The search found Orlo, and they go in.")
@@ -546,8 +546,8 @@ func (s *story) delve(ctx context.Context) error {
 		return err
 	}
 	run := got
-	s.run = run.text("run.name")
-	s.say("%s, a %s. The belts are locked.", run.text("run.title"), run.text("run.type"))
+	s.run = run.Text("run.name")
+	s.say("%s, a %s. The belts are locked.", run.Text("run.title"), run.Text("run.type"))
 	if err := s.refused(ctx, "ada", s.character("ada")+":unloadTool", object{"number": 1}, "LEASED"); err != nil {
 		return err
 	}
@@ -559,14 +559,14 @@ func (s *story) delve(ctx context.Context) error {
 		if run, err = s.playRound(ctx, run); err != nil {
 			return err
 		}
-		climax = climax || run.text("played") == "climax"
-		switch phase := run.text("run.phase"); phase {
+		climax = climax || run.Text("played") == "climax"
+		switch phase := run.Text("run.phase"); phase {
 		case "PHASE_DRAW":
 		case "PHASE_WON", "PHASE_RETREATED", "PHASE_EXHAUSTED":
 			if !climax {
 				return fmt.Errorf("the run ended without a climax: %s", phase)
 			}
-			s.say("The run is over: %s with %d explored.", strings.ToLower(strings.TrimPrefix(phase, "PHASE_")), run.number("run.exploration"))
+			s.say("The run is over: %s with %d explored.", strings.ToLower(strings.TrimPrefix(phase, "PHASE_")), run.Number("run.exploration"))
 			return nil
 		default:
 			return fmt.Errorf("after a round the run waits in %s", phase)
@@ -587,8 +587,8 @@ func (s *story) standing(run object, from string) (string, error) {
 	at := slices.Index(players, from)
 	for i := range players {
 		p := players[(at+i)%len(players)]
-		for _, m := range run.list("run.members") {
-			if m.text("character") == s.character(p) && m.number("exhaustion") < 100 {
+		for _, m := range run.List("run.members") {
+			if m.Text("character") == s.character(p) && m.Number("exhaustion") < 100 {
 				return p, nil
 			}
 		}
@@ -600,31 +600,31 @@ func (s *story) standing(run object, from string) (string, error) {
 // the story reaches its end; the entry's dice come from the stream.
 func (s *story) playRound(ctx context.Context, run object) (object, error) {
 	c := run
-	kind, ability, tn := c.text("run.challenge.kind"), c.text("run.challenge.ability"), c.number("run.challenge.tn")
+	kind, ability, tn := c.Text("run.challenge.kind"), c.Text("run.challenge.ability"), c.Number("run.challenge.tn")
 	entry := kind == "entry"
-	drawer := strings.TrimPrefix(c.text("run.challenge.drawer"), s.character(""))
+	drawer := strings.TrimPrefix(c.Text("run.challenge.drawer"), s.character(""))
 	var told []string
 	acting := 0
-	for _, m := range c.list("run.members") {
-		if m.number("exhaustion") >= 100 {
+	for _, m := range c.List("run.members") {
+		if m.Number("exhaustion") >= 100 {
 			continue
 		}
-		p := strings.TrimPrefix(m.text("character"), s.character(""))
+		p := strings.TrimPrefix(m.Text("character"), s.character(""))
 		action := object{"basic": ability, "risk": entry}
 		word := "basic"
-		for _, t := range m.list("tools") {
+		for _, t := range m.List("tools") {
 			// Tools wait for the hard cards.
-			if t.text("ability") == ability && t.number("usesLeft") > 0 && !entry {
-				action, word = object{"tool": t.number("number")}, t.text("id")
+			if t.Text("ability") == ability && t.Number("usesLeft") > 0 && !entry {
+				action, word = object{"tool": t.Number("number")}, t.Text("id")
 			}
 		}
 		if acting == 0 && entry {
 			wrong := object{"basic": map[bool]string{true: "rush", false: "force"}[ability == "brute"]}
-			if _, err := s.command(ctx, p, s.run, "act", object{"character": m.text("character"), "action": wrong}); !isReason(err, "WRONG_ABILITY") {
+			if _, err := s.command(ctx, p, s.run, "act", object{"character": m.Text("character"), "action": wrong}); !isReason(err, "WRONG_ABILITY") {
 				return nil, fmt.Errorf("the wrong ability: %w", err)
 			}
 		}
-		if _, err := s.command(ctx, p, s.run, "act", object{"character": m.text("character"), "action": action}); err != nil {
+		if _, err := s.command(ctx, p, s.run, "act", object{"character": m.Text("character"), "action": action}); err != nil {
 			return nil, err
 		}
 		told = append(told, p+": "+word)
@@ -641,22 +641,22 @@ func (s *story) playRound(ctx context.Context, run object) (object, error) {
 		return nil, err
 	}
 	out := got
-	for _, e := range out.list("events") {
+	for _, e := range out.List("events") {
 		done, ok := e["roundCompleted"].(map[string]any)
 		if !ok {
 			continue
 		}
 		d := object(done)
 		outcome := "failed"
-		if d.flag("passed") {
+		if d.True("passed") {
 			outcome = "passed"
 		}
 		var conditions []string
-		for _, x := range c.list("run.conditions") {
-			conditions = append(conditions, x.text("name"))
+		for _, x := range c.List("run.conditions") {
+			conditions = append(conditions, x.Text("name"))
 		}
-		s.say("%d. %s (%s, %s, TN %d; %s) %s. %s: %d against %d, exploration %d.", d.number("round"), c.text("run.challenge.title"), kind, ability, tn,
-			strings.Join(conditions, ", "), strings.Join(told, ", "), outcome, d.number("score"), d.number("target"), d.number("exploration"))
+		s.say("%d. %s (%s, %s, TN %d; %s) %s. %s: %d against %d, exploration %d.", d.Number("round"), c.Text("run.challenge.title"), kind, ability, tn,
+			strings.Join(conditions, ", "), strings.Join(told, ", "), outcome, d.Number("score"), d.Number("target"), d.Number("exploration"))
 		out["played"] = kind
 		return out, nil
 	}
@@ -693,8 +693,8 @@ func (s *story) home(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if e.text("phase") != "PHASE_CONCLUDED" {
-			return fmt.Errorf("the expedition is %s", e.text("phase"))
+		if e.Text("phase") != "PHASE_CONCLUDED" {
+			return fmt.Errorf("the expedition is %s", e.Text("phase"))
 		}
 		s.say("The expedition is concluded.")
 	}
@@ -705,7 +705,7 @@ func (s *story) home(ctx context.Context) error {
 	if c["lease"] != nil {
 		return fmt.Errorf("the company is still lent: %v", c["lease"])
 	}
-	s.say("The company rests with %d gold; everything is given back.", c.number("pack.gold"))
+	s.say("The company rests with %d gold; everything is given back.", c.Number("pack.gold"))
 	return nil
 }
 
@@ -727,10 +727,10 @@ func (s *story) verify(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if len(log) != at.number("seq") {
-			return fmt.Errorf("%s has %d records, its log %d", name, at.number("seq"), len(log))
+		if len(log) != at.Number("seq") {
+			return fmt.Errorf("%s has %d records, its log %d", name, at.Number("seq"), len(log))
 		}
-		if err := s.verifyLog(ctx, at.text("stream"), name, log); err != nil {
+		if err := s.verifyLog(ctx, at.Text("stream"), name, log); err != nil {
 			return err
 		}
 	}
@@ -742,49 +742,49 @@ func (s *story) verifyLog(ctx context.Context, stream, name string, log []object
 	if err != nil {
 		return err
 	}
-	if !st.flag("revealed") {
+	if !st.True("revealed") {
 		return fmt.Errorf("%s is not revealed", stream)
 	}
-	seed, err := base64.StdEncoding.DecodeString(st.text("seed"))
+	seed, err := base64.StdEncoding.DecodeString(st.Text("seed"))
 	if err != nil {
 		return err
 	}
 	draws, faces := []object{}, 0
 	for i, line := range log {
 		rec := line
-		if rec.number("record.seq") != i+1 {
-			return fmt.Errorf("%s: record %d stands in place %d", name, rec.number("record.seq"), i+1)
+		if rec.Number("record.seq") != i+1 {
+			return fmt.Errorf("%s: record %d stands in place %d", name, rec.Number("record.seq"), i+1)
 		}
 		var dice, plain []object
 		var sides []int
-		for _, d := range rec.list("record.dice") {
+		for _, d := range rec.List("record.dice") {
 			dice = append(dice, d)
-			if !d.flag("reported") {
-				plain, sides = append(plain, d), append(sides, d.number("sides"))
+			if !d.True("reported") {
+				plain, sides = append(plain, d), append(sides, d.Number("sides"))
 			}
 		}
 		if len(plain) == 0 {
 			continue
 		}
-		want, err := dicestream.Faces(seed, st.text("clientSeed"), uint64(i+1), sides...) //nolint:gosec // a place in a list
+		want, err := dicestream.Faces(seed, st.Text("clientSeed"), uint64(i+1), sides...) //nolint:gosec // a place in a list
 		if err != nil {
 			return err
 		}
 		for j, d := range plain {
-			if d.number("face") != want[j] {
-				return fmt.Errorf("%s: die %d of record %d is %d, its stream gives %d", name, j, i+1, d.number("face"), want[j])
+			if d.Number("face") != want[j] {
+				return fmt.Errorf("%s: die %d of record %d is %d, its stream gives %d", name, j, i+1, d.Number("face"), want[j])
 			}
 		}
 		faces += len(plain)
 		draws = append(draws, object{"index": i + 1, "dice": dice})
 	}
 	answer, err := s.as(ctx, "dov", "dice:verify", object{
-		"seed": st.text("seed"), "clientSeed": st.text("clientSeed"), "commitment": st.text("commitment"), "draws": draws,
+		"seed": st.Text("seed"), "clientSeed": st.Text("clientSeed"), "commitment": st.Text("commitment"), "draws": draws,
 	})
 	if err != nil {
 		return err
 	}
-	if !answer.flag("verified") {
+	if !answer.True("verified") {
 		return fmt.Errorf("the server does not verify %s: %v", stream, answer)
 	}
 	s.drawn += faces

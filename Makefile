@@ -153,7 +153,7 @@ test-deploy:
 PACKAGES ?= ./... github.com/wayfarer-rpg/wayfarer/proto/...
 .PHONY: test-go
 test-go: $(TOOLS)/gotestsum bin/temporaldev node ## the tests alone; PACKAGES=./rules/... restricts them
-	@$(TOOLS)/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg -- -race -timeout 60m $(TESTFLAGS) $(PACKAGES)
+	@$(TOOLS)/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg -- -race -timeout 30m $(TESTFLAGS) $(PACKAGES)
 
 # CHAOS_MODE, CHAOS_TIME, CHAOS_SEED, CHAOS_EXPEDITIONS, CHAOS_KILL_EVERY and STORE choose the run, see chaos/main.go.
 .PHONY: chaos

@@ -259,8 +259,8 @@ func TestDeployments(t *testing.T) {
 func TestLimitsAndProbes(t *testing.T) {
 	t.Parallel()
 	for name, want := range map[string]map[string]string{
-		"minimal":    {"WAYFARER_LIMIT_PRINCIPAL_RATE": "100", "WAYFARER_LIMIT_ADDRESS_RATE": "0", "WAYFARER_TRUSTED_PROXIES": "", "WAYFARER_EDGE_TLS_CERT": ""},
-		"production": {"WAYFARER_LIMIT_PRINCIPAL_RATE": "100", "WAYFARER_LIMIT_ADDRESS_RATE": "500", "WAYFARER_TRUSTED_PROXIES": "10.0.0.0/8", "WAYFARER_EDGE_TLS_CERT": "/edge-tls/tls.crt"},
+		"minimal":    {"WAYFARER_LIMIT_PRINCIPAL_RATE": "100", "WAYFARER_LIMIT_ADDRESS_RATE": "0", "WAYFARER_LIMIT_ADDRESS_CONNECTIONS": "0", "WAYFARER_LIMIT_CONNECTIONS": "10000", "WAYFARER_TRUSTED_PROXIES": "", "WAYFARER_EDGE_TLS_CERT": ""},
+		"production": {"WAYFARER_LIMIT_PRINCIPAL_RATE": "100", "WAYFARER_LIMIT_ADDRESS_RATE": "500", "WAYFARER_LIMIT_ADDRESS_CONNECTIONS": "500", "WAYFARER_LIMIT_CONNECTIONS": "10000", "WAYFARER_TRUSTED_PROXIES": "10.0.0.0/8", "WAYFARER_EDGE_TLS_CERT": "/edge-tls/tls.crt"},
 	} {
 		all := rendered(t, valuesFile(t, name))
 		for _, d := range of[*appsv1.Deployment](all) {

@@ -96,3 +96,40 @@ func TestEveryServiceIsRouted(t *testing.T) {
 		}
 	}
 }
+
+// What the documents say was seen, a test shows: each that they name is there.
+func TestEveryTestThatDocumentsNameIsThere(t *testing.T) {
+	t.Parallel()
+	there, named := map[string]bool{}, 0
+	read := func(suffix, pattern string, found func(path, name string)) {
+		re := regexp.MustCompile(pattern)
+		root := filepath.Join("..", "..")
+		err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+			switch name := d.Name(); {
+			case err != nil:
+				return err
+			case d.IsDir() && (name == "node_modules" || name == "bin" || strings.HasPrefix(name, ".") && path != root):
+				return filepath.SkipDir
+			case d.IsDir() || !strings.HasSuffix(path, suffix):
+				return nil
+			}
+			raw, err := os.ReadFile(path)
+			for _, m := range re.FindAllStringSubmatch(string(raw), -1) {
+				found(path, m[1])
+			}
+			return err
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	read("_test.go", `(?m)^func (Test\w+)\(`, func(_, name string) { there[name] = true })
+	read(".md", "`(Test[A-Z]\\w+)`", func(path, name string) {
+		if named++; !there[name] {
+			t.Errorf("%s names %s, which there is not", path, name)
+		}
+	})
+	if named < 40 {
+		t.Errorf("only %d tests are named", named)
+	}
+}

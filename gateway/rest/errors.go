@@ -15,6 +15,8 @@ import (
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/protoadapt"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/serve"
 )
 
 // Reasons of what the edge itself refuses.
@@ -107,9 +109,19 @@ func writeError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w h
 		}
 	} else {
 		st = explained(st)
-		httpCode = runtime.HTTPStatusFromCode(st.Code())
+		httpCode = httpStatus(st)
 	}
 	writeStatus(w, httpCode, st)
+}
+
+// httpStatus is the code of a status. What is too large for a service is no more worth a repetition than what is for the edge.
+func httpStatus(st *status.Status) int {
+	for _, d := range st.Details() {
+		if info, ok := d.(*errdetails.ErrorInfo); ok && info.GetReason() == serve.MessageTooLarge {
+			return http.StatusRequestEntityTooLarge
+		}
+	}
+	return runtime.HTTPStatusFromCode(st.Code())
 }
 
 // routingError answers paths and methods that do not exist.
@@ -176,7 +188,7 @@ func (p *plainWriter) WriteHeader(code int) {
 		}
 		p.told = true
 		p.Header().Del("Transfer-Encoding")
-		writeStatus(p.ResponseWriter, runtime.HTTPStatusFromCode(p.failed.st.Code()), p.failed.st)
+		writeStatus(p.ResponseWriter, httpStatus(p.failed.st), p.failed.st)
 		return
 	}
 	p.written = true

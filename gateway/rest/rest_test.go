@@ -128,6 +128,14 @@ func TestBadRequests(t *testing.T) {
 	}
 }
 
+// An edge that lets in more than the services take says as much as if it had been its own limit.
+func TestWhatIsTooLargeForAService(t *testing.T) {
+	t.Parallel()
+	e := newGame(t, rest.Config{MaxBody: 4 << 20})
+	body := fmt.Sprintf(`{"notation": "d6", "purpose": %q, "request_id": "q"}`, strings.Repeat("x", 2<<20))
+	refusal{413, exhausted, "MESSAGE_TOO_LARGE", ""}.check(t, e.do("alice", "POST", rolls, strings.NewReader(body)))
+}
+
 func TestTheIdempotencyKeyIsTheRequestID(t *testing.T) {
 	t.Parallel()
 	e := newGame(t, rest.Config{})

@@ -73,6 +73,10 @@ type Limits struct {
 	Streams int `env:"WAYFARER_LIMIT_STREAMS" envDefault:"2000"`
 	// InFlight is how many calls may be under way at once, streams aside; what is beyond is turned away.
 	InFlight int `env:"WAYFARER_LIMIT_IN_FLIGHT" envDefault:"4000"`
+	// AddressConnections is how many connections one address may have open, unless it is one of Proxies; Connections how many
+	// all together. What is beyond is closed at once.
+	AddressConnections int `env:"WAYFARER_LIMIT_ADDRESS_CONNECTIONS" envDefault:"5000"`
+	Connections        int `env:"WAYFARER_LIMIT_CONNECTIONS" envDefault:"20000"`
 	// Proxies are nets whose X-Forwarded-For is believed, as in 10.0.0.0/8.
 	Proxies []netip.Prefix `env:"WAYFARER_TRUSTED_PROXIES"`
 }
@@ -84,6 +88,7 @@ func (l *Limits) Check() error {
 		within("WAYFARER_LIMIT_PRINCIPAL_RATE", l.PrincipalRate, 0, most), within("WAYFARER_LIMIT_PRINCIPAL_BURST", l.PrincipalBurst, 0, most),
 		within("WAYFARER_LIMIT_ADDRESS_RATE", l.AddressRate, 0, most), within("WAYFARER_LIMIT_ADDRESS_BURST", l.AddressBurst, 0, most),
 		within("WAYFARER_LIMIT_STREAMS", l.Streams, 0, most), within("WAYFARER_LIMIT_IN_FLIGHT", l.InFlight, 0, most),
+		within("WAYFARER_LIMIT_ADDRESS_CONNECTIONS", l.AddressConnections, 0, most), within("WAYFARER_LIMIT_CONNECTIONS", l.Connections, 0, most),
 	)
 }
 

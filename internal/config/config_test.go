@@ -61,6 +61,7 @@ func TestDefaults(t *testing.T) {
 		Telemetry: config.Telemetry{Ratio: 1},
 		Limits: config.Limits{
 			PrincipalRate: 10_000, PrincipalBurst: 20_000, AddressRate: 20_000, AddressBurst: 40_000, Streams: 2000, InFlight: 4000,
+			AddressConnections: 5000, Connections: 20_000,
 		},
 		Party:  "127.0.0.1:1",
 		unseen: 1,
@@ -80,6 +81,7 @@ func TestEveryVariableIsRead(t *testing.T) {
 		"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4317", "WAYFARER_TRACE_RATIO": "0.25", "PARTY_ADDR": "party:9090",
 		"WAYFARER_LIMIT_PRINCIPAL_RATE": "0.5", "WAYFARER_LIMIT_PRINCIPAL_BURST": "1", "WAYFARER_LIMIT_ADDRESS_RATE": "0",
 		"WAYFARER_LIMIT_ADDRESS_BURST": "2", "WAYFARER_LIMIT_STREAMS": "3", "WAYFARER_LIMIT_IN_FLIGHT": "4",
+		"WAYFARER_LIMIT_ADDRESS_CONNECTIONS": "5", "WAYFARER_LIMIT_CONNECTIONS": "6",
 		"WAYFARER_TRUSTED_PROXIES": "10.0.0.0/8,fd00::/8",
 		"WAYFARER_TLS_CERT":        "c", "WAYFARER_TLS_KEY": "k", "WAYFARER_TLS_CLIENT_CA": "clients", "WAYFARER_TLS_CA": "servers",
 	}))
@@ -98,7 +100,7 @@ func TestEveryVariableIsRead(t *testing.T) {
 		Store:     config.Store{Kind: config.MongoDB, MongoURI: "mongodb://ada:swordfish@db/", DataDir: "/data"},
 		Telemetry: config.Telemetry{Endpoint: "http://collector:4317", Ratio: 0.25},
 		Limits: config.Limits{
-			PrincipalRate: 0.5, PrincipalBurst: 1, AddressBurst: 2, Streams: 3, InFlight: 4,
+			PrincipalRate: 0.5, PrincipalBurst: 1, AddressBurst: 2, Streams: 3, InFlight: 4, AddressConnections: 5, Connections: 6,
 			Proxies: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("fd00::/8")},
 		},
 		TLS:    config.TLS{Cert: "c", Key: "k", ClientCA: "clients", CA: "servers"},
@@ -135,6 +137,7 @@ func TestBadValuesNameTheirVariable(t *testing.T) {
 		"a collector that is no URL":       {"OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4317"},
 		"a rate that runs backwards":       {"WAYFARER_LIMIT_PRINCIPAL_RATE", "-1"},
 		"half a stream":                    {"WAYFARER_LIMIT_STREAMS", "0.5"},
+		"fewer connections than none":      {"WAYFARER_LIMIT_ADDRESS_CONNECTIONS", "-1"},
 		"a proxy that is no net":           {"WAYFARER_TRUSTED_PROXIES", "10.0.0.1"},
 		"a ratio above one":                {"WAYFARER_TRACE_RATIO", "1.5"},
 		"a ratio that is no number":        {"WAYFARER_TRACE_RATIO", "NaN"},

@@ -38,6 +38,9 @@ var reconnect = grpc.ConnectParams{
 	MinConnectTimeout: 5 * time.Second,
 }
 
+// maxAnswer is the largest answer taken of a server of the suite, in bytes: a page of 500 dungeons is beyond gRPC's 4 MiB.
+const maxAnswer = 64 << 20
+
 // Dial returns a connection to a server of the suite. With a token source the calls carry the service's token and name
 // the user they are made for; without, the caller's metadata passes as it is. Nil creds: no TLS.
 func Dial(target string, tokens *auth.TokenSource, creds credentials.TransportCredentials) (*grpc.ClientConn, error) {
@@ -119,6 +122,7 @@ func dial(target string, creds credentials.TransportCredentials, more []grpc.Dia
 		grpc.WithStatsHandler(otelgrpc.NewClientHandler()),
 		grpc.WithKeepaliveParams(keepalive.ClientParameters{Time: 30 * time.Second, Timeout: 10 * time.Second}),
 		grpc.WithConnectParams(reconnect),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxAnswer)),
 	}
 	conn, err := grpc.NewClient(target, append(opts, more...)...)
 	if err != nil {

@@ -28,6 +28,10 @@ type Limits struct {
 	Streams int
 	// InFlight is how many calls may be under way at once; what is beyond is turned away at once. Streams do not count.
 	InFlight int
+	// AddressConnections is how many connections one address may have open, see [Bounded]; trusted proxies may have more.
+	AddressConnections int
+	// Connections is how many may be open in all.
+	Connections int
 	// Proxies are the addresses whose X-Forwarded-For is believed.
 	Proxies []netip.Prefix
 	// Now is the clock; nil: time.Now.
@@ -40,6 +44,7 @@ func LimitsOf(c config.Limits) Limits {
 		Principal: limit.Rate{PerSecond: c.PrincipalRate, Burst: c.PrincipalBurst},
 		Address:   limit.Rate{PerSecond: c.AddressRate, Burst: c.AddressBurst},
 		Streams:   c.Streams, InFlight: c.InFlight, Proxies: c.Proxies,
+		AddressConnections: c.AddressConnections, Connections: c.Connections,
 	}
 }
 

@@ -25,6 +25,7 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
+	"google.golang.org/protobuf/proto"
 
 	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
@@ -325,6 +326,96 @@ func TestStreamsWithoutATokenAreLimited(t *testing.T) {
 	}
 }
 
+// Of the calls that one connection may have under way one more waits its turn, as every client of gRPC does that is told their
+// number; one that does not heed it is refused that stream alone.
+func TestCallsOfOneConnectionAreBounded(t *testing.T) {
+	t.Parallel()
+	begun, finish := make(chan struct{}), make(chan struct{})
+	r := start(t, func(c *serve.Config) { c.ConnectionCalls = 2 }, dice{roll: func(context.Context, *dicev1.RollRequest) (*dicev1.RollResponse, error) {
+		begun <- struct{}{}
+		<-finish
+		return &dicev1.RollResponse{}, nil
+	}})
+	var wg sync.WaitGroup
+	call := func() {
+		wg.Go(func() {
+			if _, f := rollOn(authorized(t.Context()), r); f != nil {
+				t.Error(f)
+			}
+		})
+	}
+	call()
+	call()
+	<-begun
+	<-begun
+	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, f := rollOn(authorized(short), r); f == nil || f.Kind != fault.DeadlineExceeded {
+		t.Errorf("a third that cannot wait: %v", f)
+	}
+	call()
+	close(finish)
+	<-begun
+	wg.Wait()
+
+	conn, err := net.Dial("tcp", r.addr) //nolint:noctx // a test server
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close() }()
+	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		t.Fatal(err)
+	}
+	var headers []byte // each a literal without a place in the table
+	for _, h := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", dicev1.DiceService_Roll_FullMethodName}, {":authority", "x"}, {"content-type", "application/grpc"}, {"te", "trailers"}} {
+		headers = append(headers, 0)
+		for _, text := range h {
+			headers = append(append(headers, byte(len(text))), text...)
+		}
+	}
+	var asked bytes.Buffer
+	asked.WriteString(preface)
+	writeFrame(&asked, frameSettings, 0, 0, nil)
+	for stream := uint32(1); stream <= 5; stream += 2 {
+		writeFrame(&asked, frameHeaders, endHeaders, stream, headers)
+	}
+	if _, err := conn.Write(asked.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	for in := bufio.NewReader(conn); ; {
+		var head [9]byte
+		if _, err := io.ReadFull(in, head[:]); err != nil {
+			t.Fatalf("the third stream was not refused: %v", err)
+		}
+		body := make([]byte, int(head[0])<<16|int(head[1])<<8|int(head[2]))
+		if _, err := io.ReadFull(in, body); err != nil {
+			t.Fatal(err)
+		}
+		if head[3] == frameReset {
+			if stream, code := binary.BigEndian.Uint32(head[5:]), binary.BigEndian.Uint32(body); stream != 5 || code != refusedStream {
+				t.Errorf("stream %d is refused with %d", stream, code)
+			}
+			break
+		}
+	}
+}
+
+// An answer may be larger than what gRPC takes by itself.
+func TestGreatAnswersArrive(t *testing.T) {
+	t.Parallel()
+	r := start(t, nil, dice{roll: func(context.Context, *dicev1.RollRequest) (*dicev1.RollResponse, error) {
+		return &dicev1.RollResponse{Roll: &dicev1.Roll{Purpose: strings.Repeat("x", 6<<20)}}, nil
+	}})
+	conn, err := serve.DialEdge(r.addr, nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	if got, f := rollOn(authorized(t.Context()), running{conn: conn}); f != nil || len(got) != 6<<20 {
+		t.Errorf("%d bytes, %v", len(got), f)
+	}
+}
+
 func TestWhoMayCallIsAskedBeforeTheRequestIsRead(t *testing.T) {
 	t.Parallel()
 	r := start(t, func(c *serve.Config) {
@@ -344,6 +435,24 @@ func TestWhoMayCallIsAskedBeforeTheRequestIsRead(t *testing.T) {
 	}
 }
 
+// What HTTP/2 says on the wire, for clients that do not heed what they are told.
+const (
+	preface           = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+	frameHeaders      = 1
+	frameReset        = 3
+	frameSettings     = 4
+	frameContinuation = 9
+	endHeaders        = 4
+	refusedStream     = 7
+)
+
+func writeFrame(to *bytes.Buffer, kind, flags byte, stream uint32, body []byte) {
+	n := len(body)
+	to.Write([]byte{byte(n >> 16), byte(n >> 8), byte(n), kind, flags})
+	_ = binary.Write(to, binary.BigEndian, stream)
+	to.Write(body)
+}
+
 func TestMessagesAndMetadataThatAreTooLarge(t *testing.T) {
 	t.Parallel()
 	r := startWith(t, func(c *serve.Config) { c.MaxRecv = 1 << 12 }, func(s *serve.Server) {
@@ -352,17 +461,40 @@ func TestMessagesAndMetadataThatAreTooLarge(t *testing.T) {
 			return nil
 		}})
 	})
-	long := strings.Repeat("x", 1<<13)
-	// gRPC answers by itself when a message is too large, so there is no reason; that it is refused matters.
-	_, err := dicev1.NewDiceServiceClient(r.conn).Roll(authorized(t.Context()), &dicev1.RollRequest{Parent: "campaigns/c", Notation: long, RequestId: "r"})
-	if st := status.Convert(err); st.Code() != codes.ResourceExhausted || len(st.Details()) != 0 {
-		t.Errorf("a call: %v %v", err, st.Details())
+	sized := func(size int) *dicev1.RollRequest {
+		req := &dicev1.RollRequest{Parent: "campaigns/c", RequestId: "r", Notation: strings.Repeat("x", size)}
+		req.Notation = req.GetNotation()[:2*size-proto.Size(req)]
+		return req
 	}
-	if f := firstError(t, authorized(t.Context()), r, long); f == nil || f.Kind != fault.ResourceExhausted {
-		t.Errorf("a stream: %v", f)
+	for name, tt := range map[string]struct {
+		ctx    context.Context //nolint:containedctx // of one call
+		size   int
+		kind   fault.Kind
+		reason string
+	}{
+		"one of a byte more":  {authorized(t.Context()), 1<<12 + 1, fault.ResourceExhausted, serve.MessageTooLarge},
+		"one of four times":   {authorized(t.Context()), 1 << 14, fault.ResourceExhausted, serve.MessageTooLarge},
+		"one without a token": {t.Context(), 1 << 13, fault.Unauthenticated, auth.TokenMissing},
+		// gRPC answers that by itself, so there is no reason.
+		"one of more than that": {authorized(t.Context()), 1<<14 + 100, fault.ResourceExhausted, "UNSPECIFIED"},
+	} {
+		_, err := dicev1.NewDiceServiceClient(r.conn).Roll(tt.ctx, sized(tt.size))
+		var f *fault.Error
+		if !errors.As(fault.FromStatus(err), &f) || f.Kind != tt.kind || f.Reason != tt.reason || f.RetryAfter != 0 {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
-	if _, f := rollOn(authorized(metadata.AppendToOutgoingContext(t.Context(), "x-bomb", strings.Repeat("b", 65<<10))), r); f == nil {
-		t.Error("metadata of 65 KiB is taken")
+	if _, err := dicev1.NewDiceServiceClient(r.conn).Roll(authorized(t.Context()), sized(1<<12)); err != nil {
+		t.Errorf("one of the greatest size: %v", err)
+	}
+	for size, reason := range map[int]string{1 << 13: serve.MessageTooLarge, 1 << 15: "UNSPECIFIED"} {
+		if f := firstError(t, authorized(t.Context()), r, strings.Repeat("x", size)); f == nil || f.Kind != fault.ResourceExhausted || f.Reason != reason {
+			t.Errorf("a stream that begins with %d bytes: %v", size, f)
+		}
+	}
+	// The client heeds what the server says of itself, and does not send it.
+	if _, f := rollOn(authorized(metadata.AppendToOutgoingContext(t.Context(), "x-bomb", strings.Repeat("b", 65<<10))), r); f == nil || f.Kind != fault.Internal || f.Reason != "UNSPECIFIED" {
+		t.Errorf("metadata of 65 KiB: %v", f)
 	}
 	// A client that does not heed what the server says of itself is cut off in the midst of its headers.
 	conn, err := net.Dial("tcp", r.addr) //nolint:noctx // a test server
@@ -371,20 +503,14 @@ func TestMessagesAndMetadataThatAreTooLarge(t *testing.T) {
 	}
 	defer func() { _ = conn.Close() }()
 	var bomb bytes.Buffer
-	bomb.WriteString("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
-	frame := func(kind, flags byte, stream uint32, body []byte) {
-		n := len(body)
-		bomb.Write([]byte{byte(n >> 16), byte(n >> 8), byte(n), kind, flags})
-		_ = binary.Write(&bomb, binary.BigEndian, stream)
-		bomb.Write(body)
-	}
-	frame(4, 0, 0, nil) // SETTINGS
+	bomb.WriteString(preface)
+	writeFrame(&bomb, frameSettings, 0, 0, nil)
 	// HEADERS without an end: a literal of 4,000 bytes, which the table of the connection keeps; then a byte for each time it
 	// is to come again, 64 MiB in a frame.
 	const size = 4000
-	frame(1, 0, 1, append([]byte{0x40, 1, 'x', 0x7f, 0x80 | (size-127)&0x7f, (size - 127) >> 7}, bytes.Repeat([]byte("b"), size)...))
+	writeFrame(&bomb, frameHeaders, 0, 1, append([]byte{0x40, 1, 'x', 0x7f, 0x80 | (size-127)&0x7f, (size - 127) >> 7}, bytes.Repeat([]byte("b"), size)...))
 	for range 100 {
-		frame(9, 0, 1, bytes.Repeat([]byte{0xbe}, 16000)) // CONTINUATION
+		writeFrame(&bomb, frameContinuation, 0, 1, bytes.Repeat([]byte{0xbe}, 16000))
 	}
 	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)

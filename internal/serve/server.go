@@ -32,8 +32,12 @@ type Config struct {
 	Verifier auth.Verifier
 	// Logger takes what goes wrong.
 	Logger *slog.Logger
-	// MaxRecv is the largest message received, in bytes; 0 means 1 MiB.
+	// MaxRecv is the largest message received, in bytes; 0 means 1 MiB. A larger one is refused as [MessageTooLarge], one of
+	// more than four times that by gRPC itself, without a reason.
 	MaxRecv int
+	// ConnectionCalls is how many calls, streams among them, one connection may have under way; 0 means 10,000. An edge has
+	// those of all its callers in a few connections: what one caller may have, Limits say.
+	ConnectionCalls uint32
 	// Reflection switches server reflection on.
 	Reflection bool
 	// Grace is how long calls may go on after the end was asked for; 0 means 10 s.
@@ -54,8 +58,7 @@ type Config struct {
 }
 
 const (
-	// maxStreams is how many calls one connection may have under way.
-	maxStreams = 10_000
+	connectionCalls = 10_000
 	// maxHeader is the greatest size of a call's metadata in bytes, a token in it.
 	maxHeader = 64 << 10
 	// handshake is how long a new connection may take until it speaks HTTP/2.
@@ -84,6 +87,7 @@ func NewServer(cfg Config) (*Server, error) {
 		return nil, errors.New("serve: a server needs a verifier and a logger")
 	}
 	cfg.MaxRecv = orDefault(cfg.MaxRecv, 1<<20)
+	cfg.ConnectionCalls = orDefault(cfg.ConnectionCalls, connectionCalls)
 	cfg.Grace = orDefault(cfg.Grace, 10*time.Second)
 	cfg.ReadyEvery = orDefault(cfg.ReadyEvery, 5*time.Second)
 	cfg.Deadline = orDefault(cfg.Deadline, 30*time.Second)
@@ -92,7 +96,7 @@ func NewServer(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("serve: validation: %w", err)
 	}
 	s := &Server{cfg: cfg, health: health.NewServer()}
-	door := newDoor(cfg.Verifier, cfg.Limits, cfg.Allow)
+	door, size := newDoor(cfg.Verifier, cfg.Limits, cfg.Allow), newSized(cfg.MaxRecv)
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	if cfg.Creds == nil {
 		cfg.Creds = insecure.NewCredentials()
@@ -100,9 +104,9 @@ func NewServer(cfg Config) (*Server, error) {
 	s.Server = grpc.NewServer(
 		grpc.Creds(cfg.Creds),
 		grpc.StatsHandler(otelgrpc.NewServerHandler(otelgrpc.WithFilter(filters.Not(filters.HealthCheck())))),
-		grpc.MaxRecvMsgSize(cfg.MaxRecv),
-		// Of one connection: an edge has the streams of all its callers in a few. What one of them may have, Limits say.
-		grpc.MaxConcurrentStreams(maxStreams),
+		grpc.MaxRecvMsgSize(readMost(cfg.MaxRecv)),
+		grpc.ForceServerCodecV2(size),
+		grpc.MaxConcurrentStreams(cfg.ConnectionCalls),
 		grpc.MaxHeaderListSize(maxHeader),
 		grpc.ConnectionTimeout(handshake),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
@@ -114,6 +118,7 @@ func NewServer(cfg Config) (*Server, error) {
 			logUnary(cfg.Logger),
 			fault.UnaryServer(cfg.Logger),
 			door.unary,
+			size.unary,
 			fillUnary,
 			checkUnary(validator),
 			deadline(cfg.Deadline),
@@ -124,6 +129,7 @@ func NewServer(cfg Config) (*Server, error) {
 			untilStopping(s.stopping),
 			fault.StreamServer(cfg.Logger),
 			door.stream,
+			size.stream,
 			checkStream(validator),
 		),
 	)
@@ -142,7 +148,7 @@ func (s *Server) OnStop(name string, end func(context.Context) error) {
 	s.closers = append(s.closers, named{name, end})
 }
 
-func orDefault[T int | time.Duration](v, otherwise T) T {
+func orDefault[T int | uint32 | time.Duration](v, otherwise T) T {
 	if v == 0 {
 		return otherwise
 	}
@@ -166,6 +172,7 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	watch.Go(func() { s.watchReady(watching) })
 	done := make(chan error, len(listeners))
 	for _, lis := range listeners {
+		lis = Bounded(lis, s.cfg.Limits)
 		go func() { done <- s.Server.Serve(lis) }()
 	}
 	var errs []error

@@ -208,7 +208,7 @@ func (s *Suite) start(ctx, running context.Context) error {
 		return err
 	}
 	// First the edge: every service fetches the issuer's keys from it.
-	s.serveHTTP(running, web, edge)
+	s.serveHTTP(running, serve.Bounded(web, serve.LimitsOf(s.cfg.Limits)), edge)
 	verifier, err := auth.NewVerifier(running, auth.Config{Issuer: s.URL + "/dev", Audience: audience, JWKS: s.URL + "/dev/jwks.json"})
 	if err != nil {
 		return err
@@ -444,6 +444,7 @@ func (s *Suite) Close() error {
 func (s *Suite) Addresses() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "  REST and page   %s/\n", s.URL)
+	fmt.Fprintf(&b, "  console         %s/console\n", s.URL)
 	fmt.Fprintf(&b, "  API docs        %s/docs\n", s.URL)
 	for _, svc := range s.services {
 		fmt.Fprintf(&b, "  gRPC %-10s %s\n", svc.name, s.GRPC[svc.name])

@@ -185,7 +185,12 @@ func TestTheOtherServicesKnowTheRoles(t *testing.T) {
 			t.Errorf("%s is not among the addresses: %s", name, tb.Addresses())
 		}
 	}
-	for _, path := range []string{"/", "/docs", "/openapi.json", "/healthz", "/dev/.well-known/openid-configuration"} {
+	for _, page := range []string{"/", "/console", "/docs"} {
+		if a := tb.send("GET", page, "", "Accept", "*/*"); a.code != http.StatusOK || !strings.Contains(tb.Addresses(), tb.URL+page+"\n") {
+			t.Errorf("%s: %d, among the addresses %s", page, a.code, tb.Addresses())
+		}
+	}
+	for _, path := range []string{"/openapi.json", "/healthz", "/dev/.well-known/openid-configuration"} {
 		if a := tb.send("GET", path, "", "Accept", "*/*"); a.code != http.StatusOK {
 			t.Errorf("%s: %d", path, a.code)
 		}

@@ -186,6 +186,7 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 	if err != nil {
 		return fmt.Errorf("WAYFARER_LISTEN: %w", err)
 	}
+	lis = serve.Bounded(lis, limits)
 	all := []func(context.Context) error{
 		served, func(ctx context.Context) error { return serve.HTTPS(ctx, lis, mux, s.Grace, shown) },
 	}

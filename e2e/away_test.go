@@ -130,6 +130,9 @@ func TestAnInstallationWhoseStoreOrTemporalIsAway(t *testing.T) {
 		if services := in.awaitReady(http.StatusServiceUnavailable); services[outage.unready] == "SERVING" {
 			t.Errorf("%s: readiness says %v", outage.name, services)
 		}
+		if code, _ := in.look("/healthz"); code != http.StatusOK {
+			t.Errorf("%s: it is told to be dead: %d", outage.name, code)
+		}
 
 		outage.end()
 		in.awaitReady(http.StatusOK)
@@ -200,17 +203,8 @@ func (in *installation) comesBack(user, method string, req object) object {
 func (in *installation) awaitReady(status int) map[string]string {
 	in.tb.Helper()
 	for {
-		req, err := http.NewRequestWithContext(in.ctx, http.MethodGet, in.url+"/readyz", nil)
-		if err != nil {
-			in.tb.Fatal(err)
-		}
-		res, err := http.DefaultClient.Do(req)
-		if err != nil {
-			in.tb.Fatalf("not %d: %v", status, err)
-		}
-		body, _ := io.ReadAll(res.Body)
-		_ = res.Body.Close()
-		if res.StatusCode == status {
+		code, body := in.look("/readyz")
+		if code == status {
 			services := map[string]string{}
 			var flat map[string]any
 			if err := json.Unmarshal(body, &flat); err != nil {
@@ -224,7 +218,26 @@ func (in *installation) awaitReady(status int) map[string]string {
 		select {
 		case <-time.After(100 * time.Millisecond):
 		case <-in.ctx.Done():
-			in.tb.Fatalf("readiness is %d: %s", res.StatusCode, body)
+			in.tb.Fatalf("readiness is %d: %s", code, body)
 		}
 	}
+}
+
+// look asks for what stands beside the API.
+func (in *installation) look(path string) (code int, body []byte) {
+	in.tb.Helper()
+	req, err := http.NewRequestWithContext(in.ctx, http.MethodGet, in.url+path, nil)
+	if err != nil {
+		in.tb.Fatal(err)
+	}
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		in.tb.Fatalf("%s: %v", path, err)
+	}
+	body, err = io.ReadAll(res.Body)
+	_ = res.Body.Close()
+	if err != nil {
+		in.tb.Fatalf("%s: %v", path, err)
+	}
+	return res.StatusCode, body
 }

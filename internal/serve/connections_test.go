@@ -14,6 +14,11 @@ import (
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/peer"
+
+	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
+	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
+	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/serve"
@@ -124,6 +129,47 @@ func TestABoundedConnectionStaysOneByTCP(t *testing.T) {
 	_ = conn.Close()
 	if serve.Bounded(lis, serve.Limits{}) != lis {
 		t.Error("without a limit it is another listener")
+	}
+}
+
+// A connection that is old takes no new calls, for which clients connect anew; no call fails of it and no stream ends.
+func TestOldConnectionsAreReplaced(t *testing.T) {
+	t.Parallel()
+	peers := make(chan string, 1)
+	r := startWith(t, func(c *serve.Config) { c.ConnectionAge = 20 * time.Millisecond }, func(s *serve.Server) {
+		dicev1.RegisterDiceServiceServer(s, dice{roll: func(ctx context.Context, _ *dicev1.RollRequest) (*dicev1.RollResponse, error) {
+			p, _ := peer.FromContext(ctx)
+			return &dicev1.RollResponse{Roll: &dicev1.Roll{Purpose: p.Addr.String()}}, nil
+		}})
+		partyv1.RegisterCampaignServiceServer(s, campaigns{watch: func(_ *partyv1.WatchCampaignRequest, s grpc.ServerStreamingServer[partyv1.WatchCampaignResponse]) error {
+			for at := range peers {
+				if err := s.Send(&partyv1.WatchCampaignResponse{Record: &typev1.Record{RequestId: at}}); err != nil {
+					return err
+				}
+			}
+			return nil
+		}})
+	})
+	stream, err := partyv1.NewCampaignServiceClient(r.conn).WatchCampaign(authorized(t.Context()), &partyv1.WatchCampaignRequest{Name: "campaigns/c"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]bool{}
+	eventually(t, "calls by three connections", func() bool {
+		at, f := rollOn(authorized(t.Context()), r)
+		if f != nil {
+			t.Fatalf("a call: %v", f)
+		}
+		seen[at] = true
+		return len(seen) >= 3
+	})
+	peers <- "news"
+	if res, err := stream.Recv(); err != nil || res.GetRecord().GetRequestId() != "news" {
+		t.Errorf("a stream on the first: %v, %v", res, err)
+	}
+	close(peers)
+	if _, err := stream.Recv(); !errors.Is(err, io.EOF) {
+		t.Errorf("its end: %v", err)
 	}
 }
 

@@ -38,6 +38,9 @@ type Config struct {
 	// ConnectionCalls is how many calls, streams among them, one connection may have under way; 0 means 10,000. An edge has
 	// those of all its callers in a few connections: what one caller may have, Limits say.
 	ConnectionCalls uint32
+	// ConnectionAge is how long a connection takes new calls; what is under way on it goes on. Clients look who serves when
+	// they connect anew, so this is how they find servers that were added since; 0 means 10 min.
+	ConnectionAge time.Duration
 	// Reflection switches server reflection on.
 	Reflection bool
 	// Grace is how long calls may go on after the end was asked for; 0 means 10 s.
@@ -59,6 +62,7 @@ type Config struct {
 
 const (
 	connectionCalls = 10_000
+	connectionAge   = 10 * time.Minute
 	// maxHeader is the greatest size of a call's metadata in bytes, a token in it.
 	maxHeader = 64 << 10
 	// handshake is how long a new connection may take until it speaks HTTP/2.
@@ -88,6 +92,7 @@ func NewServer(cfg Config) (*Server, error) {
 	}
 	cfg.MaxRecv = orDefault(cfg.MaxRecv, 1<<20)
 	cfg.ConnectionCalls = orDefault(cfg.ConnectionCalls, connectionCalls)
+	cfg.ConnectionAge = orDefault(cfg.ConnectionAge, connectionAge)
 	cfg.Grace = orDefault(cfg.Grace, 10*time.Second)
 	cfg.ReadyEvery = orDefault(cfg.ReadyEvery, 5*time.Second)
 	cfg.Deadline = orDefault(cfg.Deadline, 30*time.Second)
@@ -109,7 +114,7 @@ func NewServer(cfg Config) (*Server, error) {
 		grpc.MaxConcurrentStreams(cfg.ConnectionCalls),
 		grpc.MaxHeaderListSize(maxHeader),
 		grpc.ConnectionTimeout(handshake),
-		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second}),
+		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second, MaxConnectionAge: cfg.ConnectionAge}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		// The first is the outermost: whatever panics is caught, whatever is answered is logged as it is answered, and
 		// nobody learns from the checks of a request what they may not know without a token.

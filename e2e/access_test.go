@@ -91,7 +91,7 @@ const whisper = "swordfish"
 func newWorld(tb testing.TB, id string) *world {
 	tb.Helper()
 	w := &world{table: newTable(tb, id, "ada", "bram"), names: map[string]string{}, shown: map[string]int{}}
-	ctx, cancel := context.WithTimeout(context.Background(), 5*timeout) // it is for hundreds of calls
+	ctx, cancel := context.WithTimeout(context.Background(), long) // it is for hundreds of calls
 	tb.Cleanup(cancel)
 	w.ctx = ctx
 	for _, user := range []string{"eve", "warden", "bot", "mallory"} {
@@ -118,7 +118,7 @@ func newWorld(tb testing.TB, id string) *world {
 	run := w.do("ada", runs+"StartRun", object{"parent": w.campaign, "runId": "dive", "party": at("parties/delvers"), "dungeon": dungeon, "character": w.character("ada")})
 	journey := w.journey("road", "ada", object{"gold": 60, "food": []int{20}}, "ada")
 	expedition, _ := w.expedition("far", "ada", w.setOut("farther", object{"food": []int{20}}, "ada2"))
-	w.assembling = w.do("ada", expeditions+"CreateExpedition", object{"parent": w.campaign, "expeditionId": "later", "title": "Later"}).text("expedition.name")
+	w.assembling = w.do("ada", expeditions+"CreateExpedition", object{"parent": w.campaign, "expeditionId": "later", "title": "Later"}).Text("expedition.name")
 	for _, c := range []string{"ada", "bram"} {
 		w.do("gm", characters+"SetDangerSheet", object{"name": w.character(c), "dangerSheet": object{"stats": object{"Agility": 3}, "fp": 2}})
 	}
@@ -141,15 +141,15 @@ func newWorld(tb testing.TB, id string) *world {
 	if err != nil {
 		tb.Fatal(err)
 	}
-	log := mine.text("name")
+	log := mine.Text("name")
 
 	w.names = map[string]string{
 		"campaigns/*": w.campaign, "campaigns/*/parties/*": at("parties/delvers"), "campaigns/*/requests/*": at("requests/1"),
 		"campaigns/*/characters/*": w.character("ada"), "campaigns/*/companies/*": at("companies/road"), "campaigns/*/scenes/*": at("scenes/ball"),
-		"campaigns/*/scenes/*/checks/*": check.text("check.name"), "campaigns/*/dungeons/*": dungeon, "campaigns/*/runs/*": run.text("run.name"),
+		"campaigns/*/scenes/*/checks/*": check.Text("check.name"), "campaigns/*/dungeons/*": dungeon, "campaigns/*/runs/*": run.Text("run.name"),
 		"campaigns/*/delves/*": at("delves/tomb"), "campaigns/*/regions/*": at("regions/vale"), "campaigns/*/journeys/*": journey,
 		"campaigns/*/missionBoards/*": at("missionBoards/inn"), "campaigns/*/expeditions/*": expedition, "campaigns/*/rollLogs/*": log,
-		"campaigns/*/streams/*": w.read("gm", journey).text("stream"), "campaigns/*/rulesets/*": at("rulesets/digger"),
+		"campaigns/*/streams/*": w.read("gm", journey).Text("stream"), "campaigns/*/rulesets/*": at("rulesets/digger"),
 		// Those of several kinds.
 		"campaigns/*/(runs|journeys|scenes)/*": at("runs/nobodys"), "campaigns/*/(parties|characters|companies)/*": w.character("bram"),
 		"campaigns/*/(regions|journeys)/*": at("regions/vale"),
@@ -224,7 +224,7 @@ func (w *world) ask(dungeon string, band []object, own object) map[string]object
 		"party.v1.MembershipService/GetEffectiveRuleset": {"campaign": w.campaign, "system": "digger"},
 
 		regions + "ImportRegion": {"regionId": "spare", "region": vale()}, regions + "ValidateRegion": {"region": vale()},
-		journeys + "StartJourney": own.with("company", w.campaign+"/companies/road"), journeys + "Move": {"to": object{"q": 1, "r": 0}}, journeys + "Forage": {},
+		journeys + "StartJourney": own.With("company", w.campaign+"/companies/road"), journeys + "Move": {"to": object{"q": 1, "r": 0}}, journeys + "Forage": {},
 		journeys + "EnterLocation": {"location": "hamlet"}, journeys + "BuyFood": {"steps": 1}, journeys + "BuyGear": {"item": "torch", "count": 1},
 		journeys + "AddMember": {"member": object{"name": "Hob", "hp": 4, "str": 10}}, journeys + "RemoveMember": {"member": "Hob"}, journeys + "Distribute": {},
 		journeys + "Harm": {"member": "ada", "hp": 1}, journeys + "Adjust": {"reason": "x"}, journeys + "TakeTurn": {"trigger": "activity"}, journeys + "Light": {"kind": "torch"}, journeys + "JoinJourney": {"label": "Ada"}, journeys + "SimulateJourneys": {"region": w.campaign + "/regions/vale", "from": object{"q": 0, "r": 0}, "to": object{"q": 1, "r": 0}, "runs": 1}, journeys + "PrepareRemains": {"count": 1, "carrier": "ada"},
@@ -331,7 +331,7 @@ func (w *world) seqOf(req proto.Message) int {
 	parts := strings.Split(name, "/")
 	if getter := allGetters[parts[len(parts)-2]]; getter != "" && strings.HasPrefix(name, w.campaign) {
 		if answer, err := w.via.call(w.ctx, w.tokens["gm"], getter, object{"name": name}); err == nil {
-			return answer.number("seq")
+			return answer.Number("seq")
 		}
 	}
 	return 0
@@ -493,10 +493,10 @@ func TestTheConsoleKeepsSecrets(t *testing.T) {
 	t.Parallel()
 	w, conns := newWorld(t, "whispers"), overGRPC(t).(direct) //nolint:forcetypeassert // a test
 	delve := object{"name": w.names["campaigns/*/delves/*"]}
-	w.do("gm", "dungeon.v1.DelveService/RecordProvisions", delve.with("note", "Bread."))
+	w.do("gm", "dungeon.v1.DelveService/RecordProvisions", delve.With("note", "Bread."))
 	w.do("gm", "dungeon.v1.DelveService/RecordLights", delve)
 	w.do("gm", "dungeon.v1.DelveService/BeginDelve", delve)
-	w.do("gm", "dungeon.v1.DelveService/RaiseDanger", delve.with("dice", 1).with("reason", whisper))
+	w.do("gm", "dungeon.v1.DelveService/RaiseDanger", delve.With("dice", 1).With("reason", whisper))
 	execute := every()["/wayfarer.console.v1.ConsoleService/Execute"]
 	line := func(user, text string) object {
 		t.Helper()
@@ -512,8 +512,8 @@ func TestTheConsoleKeepsSecrets(t *testing.T) {
 		return answer
 	}
 	var lines []string
-	for _, c := range line("gm", "+help").list("result.commands") {
-		if name := c.text("name"); !ends.MatchString(strings.ReplaceAll(strings.ToUpper(name[1:2])+name[2:], "+", "/")) {
+	for _, c := range line("gm", "+help").List("result.commands") {
+		if name := c.Text("name"); !ends.MatchString(strings.ReplaceAll(strings.ToUpper(name[1:2])+name[2:], "+", "/")) {
 			lines = append(lines, name)
 		}
 	}

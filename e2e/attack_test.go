@@ -197,7 +197,7 @@ func TestAttacks(t *testing.T) {
 	}
 	var seen strings.Builder
 	seen.WriteString("| attack | gRPC | REST |\n|---|---|---|\n")
-	before := g.read("gm", g.campaign).text("etag")
+	before := g.read("gm", g.campaign).Text("etag")
 	for _, a := range f.attacks(g.tokens["ada"]) {
 		fmt.Fprintf(&seen, "| %s | ", a.name)
 		if a.rest {
@@ -220,7 +220,7 @@ func TestAttacks(t *testing.T) {
 		}
 		fmt.Fprintf(&seen, "| %d %s |\n", got.http, got.reason)
 	}
-	if after := g.read("gm", g.campaign).text("etag"); after != before {
+	if after := g.read("gm", g.campaign).Text("etag"); after != before {
 		t.Error("an attack has changed the campaign")
 	}
 	if got := byGRPC(attack{token: f.with("sub", "gm")}); got != nil {
@@ -348,7 +348,7 @@ func TestIDsOfAnotherCampaign(t *testing.T) {
 	}
 	after := other.state()
 	for name, was := range before {
-		if got := after[name]; got.text("etag") != was.text("etag") {
+		if got := after[name]; got.Text("etag") != was.Text("etag") {
 			t.Errorf("%s has changed", name)
 		}
 	}

@@ -3,7 +3,6 @@
 package e2e
 
 import (
-	"bufio"
 	"bytes"
 	"context"
 	"encoding/json"
@@ -27,38 +26,32 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/mongo"
 )
 
-// toldWithin is how long a caller may wait to learn that something is away.
-const toldWithin = 15 * time.Second
+// toldWithin is how long a caller may wait to learn that something is away: on a machine with nothing else to do some eight
+// seconds, and in any case less than what a call has without a deadline of its own.
+const toldWithin = 25 * time.Second
 
 // What a whole installation says while its database, or Temporal, is cut off or does not answer: calls fail soon, with a time
 // to wait; readiness tells; nothing that was answered is lost; and everything goes on by itself, each request once.
 func TestAnInstallationWhoseStoreOrTemporalIsAway(t *testing.T) {
 	t.Parallel()
-	ctx, cancel := context.WithTimeout(context.Background(), 4*timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), long)
 	t.Cleanup(cancel)
 	program, err := temporaldev()
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, said := run(t, program, nil, "-port=0", "-ui-port=-1", "-with-parent", "-db="+filepath.Join(t.TempDir(), "temporal.db"))
-	line, err := bufio.NewReader(said).ReadBytes('\n')
+	server, said := run(t, program, nil, "-port=0", "-ui-port=-1", "-with-parent", "-db="+filepath.Join(t.TempDir(), "temporal.db"))
+	frontend := server.frontend(said)
+	store, err := url.Parse(ferret.URI(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var ready struct{ Frontend string }
-	if err := json.Unmarshal(line, &ready); err != nil {
-		t.Fatal(err)
-	}
-	server, err := url.Parse(ferret.URI(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if server.Scheme != "mongodb" || server.Port() == "" {
+	if store.Scheme != "mongodb" || store.Port() == "" {
 		t.Skip("a wire leads to one server only")
 	}
-	database, temporal := cut.New(t, server.Host), cut.New(t, ready.Frontend)
+	database, temporal := cut.New(t, store.Host), cut.New(t, frontend)
 	prefix := ferret.Database()
-	through := *server
+	through := *store
 	through.Host = database.Addr()
 	q := through.Query()
 	q.Set("directConnection", "true")
@@ -75,7 +68,7 @@ func TestAnInstallationWhoseStoreOrTemporalIsAway(t *testing.T) {
 			t.Error(err)
 		}
 		for _, name := range []string{"party", "dice", "dungeon", "travel", "expedition"} {
-			if db, err := mongo.Open(context.Background(), server.String(), prefix+"_"+name); err == nil {
+			if db, err := mongo.Open(context.Background(), store.String(), prefix+"_"+name); err == nil {
 				_ = errors.Join(db.Drop(context.Background()), db.Close())
 			}
 		}
@@ -115,7 +108,7 @@ func TestAnInstallationWhoseStoreOrTemporalIsAway(t *testing.T) {
 		roll := object{"parent": tb.campaign, "notation": "2d6", "requestId": fmt.Sprintf("roll-%d", round)}
 		move := object{
 			"name": expedition, "requestId": fmt.Sprintf("move-%d", round),
-			"move": object{"character": tb.character("bram"), "to": object{"q": 1 - at.number("hex.q"), "r": 0}},
+			"move": object{"character": tb.character("bram"), "to": object{"q": 1 - at.Number("hex.q"), "r": 0}},
 		}
 
 		outage.begin()
@@ -146,11 +139,11 @@ func TestAnInstallationWhoseStoreOrTemporalIsAway(t *testing.T) {
 		if again := in.comesBack("ada", "dice.v1.DiceService/Roll", object{"parent": tb.campaign, "notation": "4d6", "requestId": fmt.Sprintf("before-%d", round)}); !reflect.DeepEqual(again, before) {
 			t.Errorf("%s: what was rolled before was\n%v\nand is\n%v", outage.name, before, again)
 		}
-		if n := tb.read("gm", journey).number("seq"); n != at.number("seq")+1 {
-			t.Errorf("%s: the journey went from %d to %d by one move", outage.name, at.number("seq"), n)
+		if n := tb.read("gm", journey).Number("seq"); n != at.Number("seq")+1 {
+			t.Errorf("%s: the journey went from %d to %d by one move", outage.name, at.Number("seq"), n)
 		}
-		if n := tb.read("gm", expedition).number("seq"); n != was.number("seq")+1 {
-			t.Errorf("%s: the expedition went from %d to %d by one move", outage.name, was.number("seq"), n)
+		if n := tb.read("gm", expedition).Number("seq"); n != was.Number("seq")+1 {
+			t.Errorf("%s: the expedition went from %d to %d by one move", outage.name, was.Number("seq"), n)
 		}
 	}
 }

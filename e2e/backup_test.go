@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"google.golang.org/grpc/codes"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 )
 
 // script runs deploy/backup.sh on a data directory and returns its standard output.
@@ -43,7 +45,7 @@ func buildWayfarer(t *testing.T) string {
 func TestABackupIsRestoredAndPlayedOn(t *testing.T) {
 	t.Parallel()
 	wayfarer := buildWayfarer(t)
-	ctx, cancel := context.WithTimeout(context.Background(), 3*timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), long)
 	t.Cleanup(cancel)
 	m := &machine{
 		table: &table{tb: t, ctx: ctx, campaign: "campaigns/backup", tokens: map[string]string{}}, dir: t.TempDir(), expeditions: true,
@@ -90,11 +92,11 @@ func TestABackupIsRestoredAndPlayedOn(t *testing.T) {
 			}
 		}
 	}()
-	<-moving
+	await.Value(t, moving, "the first move")
 	backups := t.TempDir()
 	backup, err := script(t, wayfarer, m.dir, "backup", backups)
 	close(stop)
-	if err := errors.Join(err, <-stopped); err != nil {
+	if err := errors.Join(err, await.Value(t, stopped, "the last move")); err != nil {
 		t.Fatal(err)
 	}
 	if info, err := os.Stat(backup); err != nil || info.Mode().Perm() != 0o600 {
@@ -108,7 +110,7 @@ func TestABackupIsRestoredAndPlayedOn(t *testing.T) {
 	}
 	entries := func() []object {
 		log, err := m.via.watch(ctx, m.tokens["gm"], watchers["journeys"], object{"name": journey}, func(o object) bool {
-			return o.number("record.seq") == m.read("gm", journey).number("seq")
+			return o.Number("record.seq") == m.read("gm", journey).Number("seq")
 		})
 		if err != nil {
 			t.Fatal(err)
@@ -133,13 +135,13 @@ func TestABackupIsRestoredAndPlayedOn(t *testing.T) {
 	}
 	// A workflow begins again from the journal with the next command.
 	at := m.read("gm", journey)
-	onward := object{"name": expedition, "requestId": "onward", "move": object{"character": m.character("bram"), "to": object{"q": 1 - at.number("hex.q"), "r": 0}}}
+	onward := object{"name": expedition, "requestId": "onward", "move": object{"character": m.character("bram"), "to": object{"q": 1 - at.Number("hex.q"), "r": 0}}}
 	answer := m.repeat("bram", expeditions+"Execute", onward)
-	if got := answer.number("move.record.seq"); got != at.number("seq")+1 {
-		t.Errorf("the move after the restore is record %d of the journey, which was at %d", got, at.number("seq"))
+	if got := answer.Number("move.record.seq"); got != at.Number("seq")+1 {
+		t.Errorf("the move after the restore is record %d of the journey, which was at %d", got, at.Number("seq"))
 	}
 	m.repeat("bram", expeditions+"Execute", object{"name": expedition, "requestId": "home", "endJourney": object{"character": m.character("bram")}})
-	if phase := m.read("gm", expedition).text("phase"); phase != "PHASE_CONCLUDED" {
+	if phase := m.read("gm", expedition).Text("phase"); phase != "PHASE_CONCLUDED" {
 		t.Errorf("the expedition is %s", phase)
 	}
 	if m.verified(journey) == 0 {

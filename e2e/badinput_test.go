@@ -37,7 +37,7 @@ func (t *table) importDefinitions() string {
 	if err := json.Unmarshal(digger.ShippedDungeonsDocument(), &file); err != nil {
 		t.tb.Fatal(err)
 	}
-	return t.do("gm", dungeons+"ImportDungeon", object{"parent": t.campaign, "dungeon": file.Dungeons[0]}).text("name")
+	return t.do("gm", dungeons+"ImportDungeon", object{"parent": t.campaign, "dungeon": file.Dungeons[0]}).Text("name")
 }
 
 // messed is a table in the midst of things, where everything that can go wrong is one request away:
@@ -79,29 +79,29 @@ func newMessed(tb testing.TB, inExpeditions bool) *messed {
 		way := m.journey("way", "cleo", object{"gold": 0, "food": []int{4}}, "cleo", "dov")
 		m.give("cleo", way, journeys+"EnterLocation", object{"character": m.character("cleo"), "location": "hamlet"})
 		run = m.give("ada", way, runs+"StartRun", start)
-		m.within[run.text("run.name")] = m.within[way]
+		m.within[run.Text("run.name")] = m.within[way]
 	} else {
-		run = m.do("ada", runs+"StartRun", start.with("parent", m.campaign))
+		run = m.do("ada", runs+"StartRun", start.With("parent", m.campaign))
 	}
-	m.run = run.text("run.name")
-	m.give("ada", m.run, runs+"Act", object{"character": m.character("ada"), "action": object{"basic": run.text("run.challenge.ability")}})
+	m.run = run.Text("run.name")
+	m.give("ada", m.run, runs+"Act", object{"character": m.character("ada"), "action": object{"basic": run.Text("run.challenge.ability")}})
 	m.wrongTool = 1 // of brute
-	if run.text("run.challenge.ability") == "brute" {
+	if run.Text("run.challenge.ability") == "brute" {
 		m.wrongTool = 2 // of wits
 	}
 
 	m.road = m.journey("road", "ada", object{"gold": 60, "food": []int{12}}, "ada", "bram")
 	m.inn = m.journey("inn", "eve", object{"gold": 0, "food": []int{4}}, "x1", "x2")
 	m.give("eve", m.inn, journeys+"EnterLocation", object{"character": m.character("x1"), "location": "hamlet"})
-	m.staleEtag = m.read("gm", m.road).text("etag")
+	m.staleEtag = m.read("gm", m.road).Text("etag")
 	m.give("ada", m.road, journeys+"FreeFoodSlots", object{"character": m.character("ada"), "requestId": "used-before"})
-	m.roadEtag = m.read("gm", m.road).text("etag")
+	m.roadEtag = m.read("gm", m.road).Text("etag")
 	if m.staleEtag == m.roadEtag {
 		tb.Fatal("the etag did not change with the state")
 	}
 
 	dov := newTableOf(tb, "dov", "bad-input-elsewhere")
-	m.stray = dov.do("dov", characters+"CreateCharacter", object{"parent": dov.campaign, "characterId": "stray", "title": "Stray"}).text("name")
+	m.stray = dov.do("dov", characters+"CreateCharacter", object{"parent": dov.campaign, "characterId": "stray", "title": "Stray"}).Text("name")
 	return m
 }
 
@@ -123,10 +123,10 @@ func (m *messed) give(user, aggregate, method string, req object) object {
 	m.tb.Helper()
 	expedition := m.within[aggregate]
 	if expedition == "" {
-		return m.do(user, method, req.with("name", aggregate))
+		return m.do(user, method, req.With("name", aggregate))
 	}
 	name, wrapped := inExecute(expedition, method, req)
-	answer, ok := m.do(user, expeditions+"Execute", wrapped).get(name).(map[string]any)
+	answer, ok := m.do(user, expeditions+"Execute", wrapped).Get(name).(map[string]any)
 	if !ok {
 		m.tb.Fatalf("Execute answers without %s", name)
 	}
@@ -150,7 +150,7 @@ func inExecute(expedition, method string, req object) (name string, wrapped obje
 // journey sets a company out in the middle of the vale, with a pack that the GM packs.
 func (t *table) journey(id, user string, pack object, members ...string) string {
 	t.tb.Helper()
-	return t.do(user, journeys+"StartJourney", t.setOut(id, pack, members...).with("parent", t.campaign)).text("journey.name")
+	return t.do(user, journeys+"StartJourney", t.setOut(id, pack, members...).With("parent", t.campaign)).Text("journey.name")
 }
 
 // setOut gathers a company and returns what its journey begins with.
@@ -162,7 +162,7 @@ func (t *table) setOut(id string, pack object, members ...string) object {
 	}
 	company := t.do("gm", companies+"CreateCompany", object{"parent": t.campaign, "companyId": id, "title": id, "travelers": travelers, "pack": pack})
 	return object{
-		"journeyId": id, "company": company.text("name"), "region": t.campaign + "/regions/vale",
+		"journeyId": id, "company": company.Text("name"), "region": t.campaign + "/regions/vale",
 		"hex": object{"q": 0, "r": 0}, "character": t.character(members[0]),
 	}
 }
@@ -182,10 +182,10 @@ func (m *messed) journey(id, user string, pack object, members ...string) string
 func (t *table) expedition(id, user string, start object) (expedition, journey string) {
 	t.tb.Helper()
 	expedition = t.do(user, expeditions+"CreateExpedition", object{
-		"parent": t.campaign, "expeditionId": id, "title": id, "company": start.text("company"),
-	}).text("expedition.name")
+		"parent": t.campaign, "expeditionId": id, "title": id, "company": start.Text("company"),
+	}).Text("expedition.name")
 	_, wrapped := inExecute(expedition, journeys+"StartJourney", start)
-	return expedition, t.do(user, expeditions+"Execute", wrapped).text("startJourney.journey.name")
+	return expedition, t.do(user, expeditions+"Execute", wrapped).Text("startJourney.journey.name")
 }
 
 // badInput is a request that has to be refused.
@@ -384,22 +384,22 @@ func TestBadInputInAnExpeditionIsRefusedAndChangesNothing(t *testing.T) {
 		"no token":                              {noToken, "TOKEN_MISSING", "", http.StatusUnauthorized, codes.Unauthenticated, execute("move", step)},
 		"a forged token":                        {wrongToken, "TOKEN_INVALID", "", http.StatusUnauthorized, codes.Unauthenticated, execute("move", step)},
 		"no command at all":                     {"ada", "INVALID", "command", http.StatusBadRequest, codes.InvalidArgument, object{"name": road}},
-		"a request id of the command's own":     {"ada", "INVALID", "move.request_id", http.StatusBadRequest, codes.InvalidArgument, execute("move", step.with("requestId", "mine"))},
-		"another journey than the expedition's": {"ada", "INVALID", "move.name", http.StatusBadRequest, codes.InvalidArgument, execute("move", step.with("name", m.inn))},
+		"a request id of the command's own":     {"ada", "INVALID", "move.request_id", http.StatusBadRequest, codes.InvalidArgument, execute("move", step.With("requestId", "mine"))},
+		"another journey than the expedition's": {"ada", "INVALID", "move.name", http.StatusBadRequest, codes.InvalidArgument, execute("move", step.With("name", m.inn))},
 		"a second journey":                      {"ada", "WRONG_PHASE", "", http.StatusBadRequest, codes.FailedPrecondition, execute("startJourney", object{"region": m.campaign + "/regions/vale", "character": m.character("ada")})},
 		"a run outdoors":                        {"ada", "WRONG_PHASE", "", http.StatusBadRequest, codes.FailedPrecondition, execute("startRun", object{"party": m.campaign + "/parties/crowd", "character": m.character("x1")})},
-		"a reason to override of a player's":    {"ada", "NOT_GM", "override_reason", http.StatusForbidden, codes.PermissionDenied, execute("move", step.with("overrideReason", "I want to"))},
+		"a reason to override of a player's":    {"ada", "NOT_GM", "override_reason", http.StatusForbidden, codes.PermissionDenied, execute("move", step.With("overrideReason", "I want to"))},
 	} {
 		one := invalid
 		one.token, one.reason, one.field, one.http, one.code, one.req = c.token, c.reason, c.field, c.http, c.code, c.req
 		cases[name] = one
 	}
 	cases["a command past the expedition"] = badInput{
-		token: "ada", method: journeys + "Move", req: step.with("name", m.road), http: http.StatusBadRequest,
+		token: "ada", method: journeys + "Move", req: step.With("name", m.road), http: http.StatusBadRequest,
 		code: codes.FailedPrecondition, reason: "OWNED_BY_EXPEDITION", of: m.road, also: road,
 	}
 	// Who gives an expedition up acts for a character like anybody else, also before there is a journey that would know it.
-	gathering := m.do("gm", expeditions+"CreateExpedition", object{"parent": m.campaign, "expeditionId": "gathering", "title": "gathering"}).text("expedition.name")
+	gathering := m.do("gm", expeditions+"CreateExpedition", object{"parent": m.campaign, "expeditionId": "gathering", "title": "gathering"}).Text("expedition.name")
 	for name, expedition := range map[string]string{"before it sets out": gathering, "on the road": road} {
 		cases["another campaign's character gives up an expedition "+name] = badInput{
 			token: "gm", method: expeditions + "AbandonExpedition", req: object{"name": expedition, "character": m.stray},
@@ -417,7 +417,7 @@ func (m *messed) refuses(cases map[string]badInput, touched ...string) {
 	before := map[string]object{}
 	for _, name := range touched {
 		before[name] = m.read("gm", name)
-		if before[name].number("seq") == 0 {
+		if before[name].Number("seq") == 0 {
 			t.Fatalf("%s shows no seq", name)
 		}
 	}
@@ -429,7 +429,7 @@ func (m *messed) refuses(cases map[string]badInput, touched ...string) {
 					t.Parallel()
 					req := c.req
 					if req["requestId"] == nil && !strings.Contains(c.method, "/Get") && !strings.Contains(c.method, "/List") {
-						req = req.with("requestId", strings.ReplaceAll(name+"-"+kind, " ", "-"))
+						req = req.With("requestId", strings.ReplaceAll(name+"-"+kind, " ", "-"))
 					}
 					got := refusal(t, func() (object, error) {
 						return via.call(m.ctx, m.token(c.token), c.method, req)
@@ -451,7 +451,7 @@ func (m *messed) refuses(cases map[string]badInput, touched ...string) {
 							continue
 						}
 						if after := m.read("gm", of); !reflect.DeepEqual(after, before[of]) {
-							t.Errorf("%s was at seq %d and is at %d:\n%v\n%v", of, before[of].number("seq"), after.number("seq"), before[of], after)
+							t.Errorf("%s was at seq %d and is at %d:\n%v\n%v", of, before[of].Number("seq"), after.Number("seq"), before[of], after)
 						}
 					}
 				})

@@ -12,7 +12,7 @@ func (t *table) say(user, character, line string) object {
 	t.tb.Helper()
 	req := object{"campaign": t.campaign, "line": line}
 	if character != "" {
-		req = req.with("character", t.character(character))
+		req = req.With("character", t.character(character))
 	}
 	return t.do(user, console+"Execute", req)
 }
@@ -34,16 +34,16 @@ func TestAnExpeditionByLines(t *testing.T) {
 	want := func(answer object, pieces ...string) {
 		t.Helper()
 		for _, p := range pieces {
-			if !strings.Contains(answer.text("text"), p) {
-				t.Errorf("there is no %q in:\n%s", p, answer.text("text"))
+			if !strings.Contains(answer.Text("text"), p) {
+				t.Errorf("there is no %q in:\n%s", p, answer.Text("text"))
 			}
 		}
 	}
 	want(g.say("ada", "ada", `+expedition/create The long way company="the walkers"`), "The long way: assembling.")
 	start := g.say("ada", "ada", `+travel/start walkers hex=0,0 expedition="long way"`)
 	want(start, "set out in 0,0")
-	expedition := start.text("result.journey.expedition")
-	if expedition == "" || !strings.HasSuffix(start.text("result.@type"), "travel.v1.StartJourneyResponse") {
+	expedition := start.Text("result.journey.expedition")
+	if expedition == "" || !strings.HasSuffix(start.Text("result.@type"), "travel.v1.StartJourneyResponse") {
 		t.Fatalf("the journey is of no expedition: %v", start)
 	}
 	want(g.say("bram", "bram", "+expedition"), "The long way: traveling.")
@@ -60,11 +60,11 @@ func TestAnExpeditionByLines(t *testing.T) {
 	want(g.say("ada", "ada", "+travel/enter hamlet"), "The company enters The hamlet.")
 	run := g.say("ada", "ada", "+dungeon/enter")
 	want(run, "ada leads", "Round 1:")
-	if run.text("result.run.expedition") != expedition {
-		t.Errorf("the run is of %q, not of %q", run.text("result.run.expedition"), expedition)
+	if run.Text("result.run.expedition") != expedition {
+		t.Errorf("the run is of %q, not of %q", run.Text("result.run.expedition"), expedition)
 	}
 	want(g.say("bram", "", "+expedition long way"), "The long way: delving.")
-	ability := run.text("result.run.challenge.ability")
+	ability := run.Text("result.run.challenge.ability")
 	g.say("ada", "ada", "+act "+ability)
 	g.say("bram", "bram", "+risk "+ability)
 	want(g.say("ada", "ada", "+act/complete"), "Round 1 is ")

@@ -141,7 +141,7 @@ func (m *machine) login(base, user string) string {
 	if err != nil {
 		m.tb.Fatalf("log %s in: %v", user, err)
 	}
-	return answer.text("access_token")
+	return answer.Text("access_token")
 }
 
 // kill ends the process as a power cut would.
@@ -174,10 +174,10 @@ func (m moment) String() string {
 func (m *machine) crash(when moment, user, method string, req object, aggregate string, one bool) object {
 	m.tb.Helper()
 	m.requests++
-	req = req.with("requestId", fmt.Sprintf("crash-%d", m.requests))
+	req = req.With("requestId", fmt.Sprintf("crash-%d", m.requests))
 	seq := 0
 	if before, err := m.via.call(m.ctx, m.tokens["gm"], getters[kindOf(aggregate)], object{"name": aggregate}); err == nil {
-		seq = before.number("seq")
+		seq = before.Number("seq")
 	} else if !isNotFound(err) {
 		m.tb.Fatalf("read %s: %v", aggregate, err)
 	}
@@ -200,8 +200,8 @@ func (m *machine) crash(when moment, user, method string, req object, aggregate 
 		m.tb.Fatalf("%s: the answer to the repetition was\n%v\nand is\n%v", method, answer, again)
 	}
 	if one {
-		if got := m.read("gm", aggregate).number("seq"); got != seq+1 || answer.number("record.seq") != seq+1 {
-			m.tb.Fatalf("%s went from seq %d to %d, and the answer says %d", aggregate, seq, got, answer.number("record.seq"))
+		if got := m.read("gm", aggregate).Number("seq"); got != seq+1 || answer.Number("record.seq") != seq+1 {
+			m.tb.Fatalf("%s went from seq %d to %d, and the answer says %d", aggregate, seq, got, answer.Number("record.seq"))
 		}
 	}
 	return answer
@@ -318,26 +318,26 @@ func (m *machine) turn(run string) (user, method string, req object) {
 	m.tb.Helper()
 	at := m.read("gm", run)
 	id := func(character string) string { return strings.TrimPrefix(character, m.character("")) }
-	if at.text("phase") == "PHASE_ACT" {
-		for _, member := range at.list("members") {
-			if member["action"] == nil && member.number("exhaustion") < 100 {
-				c := member.text("character")
-				return id(c), "Act", object{"name": run, "character": c, "action": object{"basic": at.text("challenge.ability"), "risk": true}}
+	if at.Text("phase") == "PHASE_ACT" {
+		for _, member := range at.List("members") {
+			if member["action"] == nil && member.Number("exhaustion") < 100 {
+				c := member.Text("character")
+				return id(c), "Act", object{"name": run, "character": c, "action": object{"basic": at.Text("challenge.ability"), "risk": true}}
 			}
 		}
-		c := at.text("challenge.drawer")
+		c := at.Text("challenge.drawer")
 		return id(c), "Complete", object{"name": run, "character": c}
 	}
 	// Whoever has drawn least often draws; the entry was the leader's.
-	members := at.list("members")
-	c := members[at.number("round")%len(members)].text("character")
+	members := at.List("members")
+	c := members[at.Number("round")%len(members)].Text("character")
 	return id(c), "Draw", object{"name": run, "character": c}
 }
 
 func TestAKilledMachineLosesNothingAndDoesNothingTwice(t *testing.T) {
 	t.Parallel()
 	const rounds = 8
-	ctx, cancel := context.WithTimeout(context.Background(), 5*timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), long)
 	t.Cleanup(cancel)
 	m := &machine{table: &table{tb: t, ctx: ctx, campaign: "campaigns/crash", tokens: map[string]string{}}, dir: t.TempDir()}
 	t.Cleanup(m.kill)
@@ -355,7 +355,7 @@ func TestAKilledMachineLosesNothingAndDoesNothingTwice(t *testing.T) {
 	travelers := []object{{"character": m.character("ada")}, {"character": m.character("bram")}}
 	company := m.do("gm", companies+"CreateCompany", object{
 		"parent": m.campaign, "companyId": "walkers", "title": "The walkers", "travelers": travelers, "pack": object{"gold": 60, "food": []int{20, 20}},
-	}).text("name")
+	}).Text("name")
 
 	// The starts borrow from another service, step by step, and the ends give back.
 	run, journey := m.campaign+"/runs/dive", m.campaign+"/journeys/road"
@@ -368,7 +368,7 @@ func TestAKilledMachineLosesNothingAndDoesNothingTwice(t *testing.T) {
 
 	for round := range rounds {
 		if round%2 == 0 {
-			to := object{"q": 1 - m.read("gm", journey).number("hex.q"), "r": 0}
+			to := object{"q": 1 - m.read("gm", journey).Number("hex.q"), "r": 0}
 			m.crash(someMoment(), "bram", journeys+"Move", object{"name": journey, "character": m.character("bram"), "to": to}, journey, true)
 			continue
 		}
@@ -394,7 +394,7 @@ func TestAKilledMachineLosesNothingAndDoesNothingTwice(t *testing.T) {
 		t.Errorf("the company is still lent: %v", at["lease"])
 	}
 	for _, p := range players {
-		if lent := m.read("gm", m.character(p)).list("leases"); len(lent) > 0 {
+		if lent := m.read("gm", m.character(p)).List("leases"); len(lent) > 0 {
 			t.Errorf("%s is still lent: %v", p, lent)
 		}
 	}
@@ -409,31 +409,31 @@ func (m *machine) verified(name string) int {
 		m.tb.Fatalf("watch %s: %v", name, err)
 	}
 	at := m.read("dov", name)
-	if len(log) != at.number("seq") {
-		m.tb.Errorf("%s is at seq %d, its log has %d records", name, at.number("seq"), len(log))
+	if len(log) != at.Number("seq") {
+		m.tb.Errorf("%s is at seq %d, its log has %d records", name, at.Number("seq"), len(log))
 	}
-	stream := m.read("dov", at.text("stream"))
-	seed, err := base64.StdEncoding.DecodeString(stream.text("seed"))
+	stream := m.read("dov", at.Text("stream"))
+	seed, err := base64.StdEncoding.DecodeString(stream.Text("seed"))
 	if err != nil {
 		m.tb.Fatal(err)
 	}
-	commitment, err := base64.StdEncoding.DecodeString(stream.text("commitment"))
+	commitment, err := base64.StdEncoding.DecodeString(stream.Text("commitment"))
 	if err != nil {
 		m.tb.Fatal(err)
 	}
 	if !dicestream.Verify(seed, commitment) {
-		m.tb.Fatalf("%s is not revealed, or is another than was committed to: %v", at.text("stream"), stream)
+		m.tb.Fatalf("%s is not revealed, or is another than was committed to: %v", at.Text("stream"), stream)
 	}
 	faces := 0
 	for i, rec := range log {
-		if rec.number("record.seq") != i+1 {
-			m.tb.Errorf("%s: record %d stands in place %d", name, rec.number("record.seq"), i+1)
+		if rec.Number("record.seq") != i+1 {
+			m.tb.Errorf("%s: record %d stands in place %d", name, rec.Number("record.seq"), i+1)
 		}
 		var sides, shown []int
-		for _, d := range rec.list("record.dice") {
-			sides, shown = append(sides, d.number("sides")), append(shown, d.number("face"))
+		for _, d := range rec.List("record.dice") {
+			sides, shown = append(sides, d.Number("sides")), append(shown, d.Number("face"))
 		}
-		want, err := dicestream.Faces(seed, stream.text("clientSeed"), uint64(i+1), sides...) //nolint:gosec // a place in a list
+		want, err := dicestream.Faces(seed, stream.Text("clientSeed"), uint64(i+1), sides...) //nolint:gosec // a place in a list
 		if err != nil {
 			m.tb.Fatal(err)
 		}

@@ -20,7 +20,7 @@ import (
 func TestAKilledMachineFinishesTheCommandsOfAnExpedition(t *testing.T) {
 	t.Parallel()
 	const rounds = 6
-	ctx, cancel := context.WithTimeout(context.Background(), 5*timeout)
+	ctx, cancel := context.WithTimeout(context.Background(), long)
 	t.Cleanup(cancel)
 	m := &machine{
 		table: &table{tb: t, ctx: ctx, campaign: "campaigns/crash-expedition", tokens: map[string]string{}}, dir: t.TempDir(), expeditions: true,
@@ -35,7 +35,7 @@ func TestAKilledMachineFinishesTheCommandsOfAnExpedition(t *testing.T) {
 		m.player(p, p)
 	}
 	expedition, journey := m.expedition("there", "ada", m.setOut("walkers", object{"gold": 60, "food": []int{20, 20}}, "ada", "bram"))
-	steps := m.read("gm", journey).number("seq")
+	steps := m.read("gm", journey).Number("seq")
 	for round := range rounds {
 		// Once the service's record is there, or the expedition's, or some time after the command was sent: before its
 		// turn, between the two records, or after both.
@@ -44,10 +44,10 @@ func TestAKilledMachineFinishesTheCommandsOfAnExpedition(t *testing.T) {
 		if when == afterSent {
 			delay = time.Duration(1+rng.IntN(80)) * time.Millisecond
 		}
-		seq, watchedSeq := m.read("gm", expedition).number("seq"), m.read("gm", watched).number("seq")
+		seq, watchedSeq := m.read("gm", expedition).Number("seq"), m.read("gm", watched).Number("seq")
 		req := object{
 			"name": expedition, "requestId": fmt.Sprintf("step-%d", round),
-			"move": object{"character": m.character("bram"), "to": object{"q": 1 - m.read("gm", journey).number("hex.q"), "r": 0}},
+			"move": object{"character": m.character("bram"), "to": object{"q": 1 - m.read("gm", journey).Number("hex.q"), "r": 0}},
 		}
 		first, watcher := m.strike(when, delay, "bram", expeditions+"Execute", req, watched, watchedSeq)
 		m.start()
@@ -59,9 +59,9 @@ func TestAKilledMachineFinishesTheCommandsOfAnExpedition(t *testing.T) {
 			if watcher.err != nil {
 				t.Fatalf("watch %s: %v", watched, watcher.err)
 			}
-			got := answer.get("record")
+			got := answer.Get("record")
 			if watched == journey {
-				got = answer.get("move.record")
+				got = answer.Get("move.record")
 			}
 			if want := watcher.answer["record"]; !reflect.DeepEqual(got, want) {
 				t.Fatalf("a watcher saw\n%v\nand the answer after the crash says\n%v", want, got)
@@ -71,15 +71,15 @@ func TestAKilledMachineFinishesTheCommandsOfAnExpedition(t *testing.T) {
 			t.Fatalf("the answer to the repetition was\n%v\nand is\n%v", answer, again)
 		}
 		steps++
-		if got := m.read("gm", journey).number("seq"); got != steps || answer.number("move.record.seq") != steps {
-			t.Fatalf("the journey is at %d after %d commands, and the answer says %d", got, steps, answer.number("move.record.seq"))
+		if got := m.read("gm", journey).Number("seq"); got != steps || answer.Number("move.record.seq") != steps {
+			t.Fatalf("the journey is at %d after %d commands, and the answer says %d", got, steps, answer.Number("move.record.seq"))
 		}
-		if got := m.read("gm", expedition).number("seq"); got != seq+1 || answer.number("record.seq") != seq+1 {
-			t.Fatalf("the expedition went from %d to %d, and the answer says %d", seq, got, answer.number("record.seq"))
+		if got := m.read("gm", expedition).Number("seq"); got != seq+1 || answer.Number("record.seq") != seq+1 {
+			t.Fatalf("the expedition went from %d to %d, and the answer says %d", seq, got, answer.Number("record.seq"))
 		}
 	}
 	m.repeat("bram", expeditions+"Execute", object{"name": expedition, "requestId": "home", "endJourney": object{"character": m.character("bram")}})
-	if phase := m.read("gm", expedition).text("phase"); phase != "PHASE_CONCLUDED" {
+	if phase := m.read("gm", expedition).Text("phase"); phase != "PHASE_CONCLUDED" {
 		t.Errorf("the expedition is %s", phase)
 	}
 	m.verified(journey)
@@ -100,12 +100,12 @@ func (m *machine) logged(expedition, aggregate string) {
 	}
 	n := 0
 	for _, rec := range log {
-		for _, e := range rec.list("events") {
-			if e.text("logged.aggregate") != aggregate {
+		for _, e := range rec.List("events") {
+			if e.Text("logged.aggregate") != aggregate {
 				continue
 			}
-			if n >= len(own) || !reflect.DeepEqual(e.get("logged.record"), own[n]["record"]) {
-				m.tb.Fatalf("record %d of %s is logged as %v", n+1, aggregate, e.get("logged.record"))
+			if n >= len(own) || !reflect.DeepEqual(e.Get("logged.record"), own[n]["record"]) {
+				m.tb.Fatalf("record %d of %s is logged as %v", n+1, aggregate, e.Get("logged.record"))
 			}
 			n++
 		}

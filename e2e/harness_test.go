@@ -14,7 +14,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -34,11 +33,17 @@ import (
 	"google.golang.org/protobuf/reflect/protoregistry"
 
 	"github.com/wayfarer-rpg/wayfarer/deploy/local/suite"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
+	"github.com/wayfarer-rpg/wayfarer/internal/jsonobject"
 	telemetry "github.com/wayfarer-rpg/wayfarer/internal/serve"
 )
 
-// timeout is for a whole test; a machine that runs other things at the same time needs a good part of it.
-const timeout = 10 * time.Minute
+// timeout is for a whole test; a machine that runs other things at the same time needs a good part of it. Some tests take long
+// anyway.
+const (
+	timeout = 10 * time.Minute
+	long    = 2 * timeout
+)
 
 // house is the suite that the tests of the package share; they keep apart by campaigns of their own.
 var house *suite.Suite
@@ -109,59 +114,7 @@ func temporaldev() (string, error) {
 }
 
 // object is a JSON object, as REST takes and answers it.
-type object map[string]any
-
-// get walks a path of keys and list places such as "run.members.0.exhaustion"; nil when it leads nowhere.
-func (o object) get(path string) any {
-	var at any = map[string]any(o)
-	for key := range strings.SplitSeq(path, ".") {
-		switch x := at.(type) {
-		case map[string]any:
-			at = x[key]
-		case []any:
-			i, err := strconv.Atoi(key)
-			if err != nil || i < 0 || i >= len(x) {
-				return nil
-			}
-			at = x[i]
-		default:
-			return nil
-		}
-	}
-	return at
-}
-
-func (o object) text(path string) string {
-	s, _ := o.get(path).(string)
-	return s
-}
-
-func (o object) number(path string) int {
-	n, _ := o.get(path).(float64)
-	return int(n)
-}
-
-func (o object) list(path string) []object {
-	raw, _ := o.get(path).([]any)
-	out := make([]object, 0, len(raw))
-	for _, x := range raw {
-		if m, ok := x.(map[string]any); ok {
-			out = append(out, m)
-		}
-	}
-	return out
-}
-
-// with returns a copy with more fields.
-func (o object) with(key string, value any) object {
-	out := object{key: value}
-	for k, v := range o {
-		if k != key {
-			out[k] = v
-		}
-	}
-	return out
-}
+type object = jsonobject.Object
 
 // failure is an answer that is none, as a caller can tell failures apart.
 type failure struct {
@@ -273,7 +226,7 @@ func (c rest) request(ctx context.Context, token, method string, req object, raw
 	path := variable.ReplaceAllStringFunc(template, func(v string) string {
 		key := variable.FindStringSubmatch(v)[1] // one word in every path
 		delete(left, key)
-		return req.text(key)
+		return req.Text(key)
 	})
 	var body io.Reader
 	if verb == http.MethodGet {
@@ -530,18 +483,30 @@ func (t *table) open(players ...string) {
 	})
 }
 
-// do gives a command that has to be accepted. A request id is made up where none is given.
+// do gives a command that has to be accepted. A request id is made up where none is given. Who is told that something is away,
+// as happens on a busy machine, comes again with the same one.
 func (t *table) do(user, method string, req object) object {
 	t.tb.Helper()
 	if req["requestId"] == nil {
 		t.requests++
-		req = req.with("requestId", fmt.Sprintf("table-%d", t.requests))
+		req = req.With("requestId", fmt.Sprintf("table-%d", t.requests))
 	}
-	answer, err := t.via.call(t.ctx, t.tokens[user], method, req)
-	if err != nil {
-		t.tb.Fatalf("%s: %s %v: %v", user, method, req, err)
+	for begin := time.Now(); ; {
+		answer, err := t.via.call(t.ctx, t.tokens[user], method, req)
+		var f *failure
+		switch {
+		case err == nil:
+			return answer
+		case errors.As(err, &f) && f.code == codes.Unavailable && time.Since(begin) < await.Limit:
+			t.tb.Logf("%s comes again with %s: %v", user, method, err)
+			select {
+			case <-time.After(100 * time.Millisecond):
+			case <-t.ctx.Done():
+			}
+		default:
+			t.tb.Fatalf("%s: %s %v: %v", user, method, req, err)
+		}
 	}
-	return answer
 }
 
 // getters read aggregates by the collection that they are in.

@@ -60,7 +60,7 @@ func TestLogsTellNothingThatIsNobodysBusiness(t *testing.T) {
 	g.do("ada", runs+"StartRun", object{"parent": g.campaign, "runId": "dive", "party": g.campaign + "/parties/delvers", "dungeon": dungeon, "character": g.character("ada")})
 	g.do("ada", "dice.v1.DiceService/Roll", object{"parent": g.campaign, "notation": "2d6", "purpose": written})
 	road := g.journey("road", "ada", object{"gold": 60, "food": []int{20}}, "ada", "bram")
-	stream := g.read("gm", road).text("stream")
+	stream := g.read("gm", road).Text("stream")
 	g.do("ada", journeys+"Move", object{"name": road, "character": g.character("ada"), "to": object{"q": 1, "r": 0}})
 	// What fails is logged as well.
 	for _, bad := range []struct {
@@ -88,7 +88,7 @@ func TestLogsTellNothingThatIsNobodysBusiness(t *testing.T) {
 	}
 	_ = res.Body.Close()
 	g.do("ada", journeys+"EndJourney", object{"name": road, "character": g.character("ada")})
-	seed, err := base64.StdEncoding.DecodeString(g.read("gm", stream).text("seed"))
+	seed, err := base64.StdEncoding.DecodeString(g.read("gm", stream).Text("seed"))
 	if err != nil || len(seed) != 32 {
 		t.Fatalf("the seed is %x, %v", seed, err)
 	}

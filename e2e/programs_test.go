@@ -25,6 +25,7 @@ import (
 
 	"github.com/wayfarer-rpg/wayfarer/deploy/local/suite"
 	"github.com/wayfarer-rpg/wayfarer/internal/auth/devissuer"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/certtest"
 )
 
@@ -139,9 +140,31 @@ func run(t *testing.T, program string, env []string, args ...string) (*backgroun
 	return b, out
 }
 
+// within kills the program when it is not done with something for too long, until what it returns is called.
+func (b *background) within(limit time.Duration) (done func()) {
+	slow := time.AfterFunc(limit, func() { _ = b.cmd.Process.Kill() })
+	return func() { slow.Stop() }
+}
+
+// frontend waits for a Temporal server to say where it serves.
+func (b *background) frontend(said io.Reader) string {
+	b.t.Helper()
+	defer b.within(await.Limit)()
+	line, err := bufio.NewReader(said).ReadBytes('\n')
+	if err != nil {
+		b.t.Fatalf("Temporal does not start: %v", err)
+	}
+	var ready struct{ Frontend string }
+	if err := json.Unmarshal(line, &ready); err != nil {
+		b.t.Fatalf("Temporal says %s: %v", line, err)
+	}
+	return ready.Frontend
+}
+
 // stop asks a program to end, which it does well.
 func (b *background) stop() {
 	b.t.Helper()
+	defer b.within(await.Limit)()
 	if err := b.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		b.t.Error(err)
 	}
@@ -175,14 +198,7 @@ func TestTheProgramsPlayTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	server, said := run(t, temporal, nil, "-port=0", "-ui-port=-1", "-with-parent", "-db="+filepath.Join(data, "temporal.db"))
-	line, err := bufio.NewReader(said).ReadBytes('\n')
-	if err != nil {
-		t.Fatal(err)
-	}
-	var ready struct{ Frontend string }
-	if err := json.Unmarshal(line, &ready); err != nil {
-		t.Fatal(err)
-	}
+	frontend := server.frontend(said)
 
 	_, key, err := ed25519.GenerateKey(nil)
 	if err != nil {
@@ -221,7 +237,7 @@ func TestTheProgramsPlayTogether(t *testing.T) {
 				"WAYFARER_CLIENT_ID="+n, "WAYFARER_CLIENT_SECRET="+secrets[n])
 		}
 		if n == "expedition" {
-			env = append(env, "WAYFARER_TEMPORAL_ADDR="+ready.Frontend, "WAYFARER_PAYLOAD_KEY="+base64.StdEncoding.EncodeToString(make([]byte, 32)))
+			env = append(env, "WAYFARER_TEMPORAL_ADDR="+frontend, "WAYFARER_PAYLOAD_KEY="+base64.StdEncoding.EncodeToString(make([]byte, 32)))
 		}
 		p, _ := run(t, filepath.Join(bin, n), env)
 		programs = append(programs, p)
@@ -260,25 +276,25 @@ func TestTheProgramsPlayTogether(t *testing.T) {
 	tb.party("delvers", "ada", "ada", "bram")
 	expedition, journey := tb.expedition("there", "ada", tb.setOut("walkers", object{"gold": 60, "food": []int{20, 20}}, "ada", "bram"))
 	execute := func(user, command string, req object) object {
-		answer, _ := tb.do(user, expeditions+"Execute", object{"name": expedition, command: req}).get(command).(map[string]any)
+		answer, _ := tb.do(user, expeditions+"Execute", object{"name": expedition, command: req}).Get(command).(map[string]any)
 		return answer
 	}
 	ada := tb.character("ada")
 	moved := execute("bram", "move", object{"character": tb.character("bram"), "to": object{"q": 1, "r": 0}})
-	if moved.number("journey.hex.q") != 1 || len(moved.list("record.dice")) == 0 {
+	if moved.Number("journey.hex.q") != 1 || len(moved.List("record.dice")) == 0 {
 		t.Errorf("the move was %v", moved)
 	}
 	execute("bram", "move", object{"character": tb.character("bram"), "to": object{"q": 0, "r": 0}})
 	execute("ada", "enterLocation", object{"character": ada, "location": "hamlet"})
 	run := execute("ada", "startRun", object{"party": tb.campaign + "/parties/delvers", "dungeon": dungeon, "character": ada})
-	execute("ada", "act", object{"character": ada, "action": object{"basic": run.text("run.challenge.ability")}})
+	execute("ada", "act", object{"character": ada, "action": object{"basic": run.Text("run.challenge.ability")}})
 	execute("ada", "abandonRun", object{"character": ada})
 	execute("ada", "leaveLocation", object{"character": ada})
 	execute("ada", "endJourney", object{"character": ada})
-	if phase := tb.read("gm", expedition).text("phase"); phase != "PHASE_CONCLUDED" {
+	if phase := tb.read("gm", expedition).Text("phase"); phase != "PHASE_CONCLUDED" {
 		t.Errorf("the expedition is %s", phase)
 	}
-	if phase := tb.read("gm", journey).text("phase"); phase != "PHASE_ENDED" {
+	if phase := tb.read("gm", journey).Text("phase"); phase != "PHASE_ENDED" {
 		t.Errorf("the journey is %s", phase)
 	}
 	// A stranger does not even get to the check of tokens.

@@ -28,24 +28,24 @@ func (t *table) sights(tb testing.TB, via transport, user string, run, journey o
 		}
 		out[method] += jsonOf(tb, answer)
 	}
-	look(dungeons+"GetDungeon", object{"name": run.text("dungeon")})
-	look(dungeons+"GetDungeon", object{"name": run.text("dungeon"), "revision": 1})
+	look(dungeons+"GetDungeon", object{"name": run.Text("dungeon")})
+	look(dungeons+"GetDungeon", object{"name": run.Text("dungeon"), "revision": 1})
 	look(dungeons+"ListDungeons", object{"parent": t.campaign})
-	look(regions+"GetRegion", object{"name": journey.text("region")})
+	look(regions+"GetRegion", object{"name": journey.Text("region")})
 	look(regions+"ListRegions", object{"parent": t.campaign})
-	look(runs+"GetRun", object{"name": run.text("name")})
+	look(runs+"GetRun", object{"name": run.Text("name")})
 	look(runs+"ListRuns", object{"parent": t.campaign})
-	look(journeys+"GetJourney", object{"name": journey.text("name")})
+	look(journeys+"GetJourney", object{"name": journey.Text("name")})
 	look(journeys+"ListJourneys", object{"parent": t.campaign})
 	for method, at := range map[string]object{runs + "WatchRun": run, journeys + "WatchJourney": journey} {
-		records, err := via.watch(t.ctx, t.tokens[user], method, object{"name": at.text("name")}, func(line object) bool {
-			return line.number("record.seq") == at.number("seq")
+		records, err := via.watch(t.ctx, t.tokens[user], method, object{"name": at.Text("name")}, func(line object) bool {
+			return line.Number("record.seq") == at.Number("seq")
 		})
 		if err != nil {
 			tb.Fatalf("%s: %s: %v", user, method, err)
 		}
-		if len(records) != at.number("seq") {
-			tb.Fatalf("%s sees %d records by %s, not %d", user, len(records), method, at.number("seq"))
+		if len(records) != at.Number("seq") {
+			tb.Fatalf("%s sees %d records by %s, not %d", user, len(records), method, at.Number("seq"))
 		}
 		out[method] = jsonOf(tb, records)
 	}
@@ -79,14 +79,14 @@ func TestPlayersNeverSeeSecrets(t *testing.T) {
 	g.party("delvers", "ada", "ada", "bram", "cleo", "dov")
 	run := object(g.do("ada", runs+"StartRun", object{
 		"parent": g.campaign, "runId": "dive", "party": g.campaign + "/parties/delvers", "dungeon": dungeon, "character": g.character("ada"),
-	}).get("run").(map[string]any)) //nolint:forcetypeassert // a panic is as good a failure
+	}).Get("run").(map[string]any)) //nolint:forcetypeassert // a panic is as good a failure
 	road := g.journey("road", "ada", object{"gold": 60, "food": []int{20}}, "ada", "bram")
 	g.do("ada", journeys+"Move", object{"name": road, "character": g.character("ada"), "to": object{"q": 1, "r": 0}})
 
 	var cards []string // but for the one drawn
-	for _, c := range g.read("gm", dungeon).list("definition.cards") {
-		if c.text("id") != run.text("challenge.card") {
-			cards = append(cards, c.text("id"), c.text("text"))
+	for _, c := range g.read("gm", dungeon).List("definition.cards") {
+		if c.Text("id") != run.Text("challenge.card") {
+			cards = append(cards, c.Text("id"), c.Text("text"))
 		}
 	}
 	if len(cards) < 20 {
@@ -99,7 +99,7 @@ func TestPlayersNeverSeeSecrets(t *testing.T) {
 
 	check := func(t *testing.T, secrets, shown []string) {
 		t.Helper()
-		run, journey := g.read("gm", run.text("name")), g.read("gm", road)
+		run, journey := g.read("gm", run.Text("name")), g.read("gm", road)
 		for kind, via := range both(t) {
 			for _, user := range []string{"ada", "eve"} {
 				for where, text := range g.sights(t, via, user, run, journey) {
@@ -129,7 +129,7 @@ func TestPlayersNeverSeeSecrets(t *testing.T) {
 
 	check(t, concat(cards, inside, people, hidden, farther), nil)
 	found := g.do("ada", journeys+"Search", object{"name": road, "character": g.character("ada")})
-	if found.text("journey.discovered.0") != "whisper-cave" {
+	if found.Text("journey.discovered.0") != "whisper-cave" {
 		t.Fatalf("the search did not find the cave: %v", found)
 	}
 	check(t, concat(cards, inside, people, farther), []string{"whisper-cave"})
@@ -144,7 +144,7 @@ func TestNobodySeesASeedBeforeItsEnd(t *testing.T) {
 	}
 	road := g.journey("road", "ada", object{"gold": 60, "food": []int{20}}, "ada", "bram")
 	g.do("ada", journeys+"Move", object{"name": road, "character": g.character("ada"), "to": object{"q": 1, "r": 0}})
-	stream := g.read("gm", road).text("stream")
+	stream := g.read("gm", road).Text("stream")
 
 	see := func(revealed bool) {
 		t.Helper()
@@ -158,13 +158,13 @@ func TestNobodySeesASeedBeforeItsEnd(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				for _, at := range append(all.list("streams"), one) {
-					if at.text("name") != stream || at.text("commitment") == "" || at["revealed"] != revealed || (at.text("seed") != "") != revealed {
+				for _, at := range append(all.List("streams"), one) {
+					if at.Text("name") != stream || at.Text("commitment") == "" || at["revealed"] != revealed || (at.Text("seed") != "") != revealed {
 						t.Errorf("through %s, %s sees the stream as %v", kind, user, at)
 					}
 				}
-				if len(all.list("streams")) != 1 {
-					t.Errorf("through %s, %s sees %d streams, not 1", kind, user, len(all.list("streams")))
+				if len(all.List("streams")) != 1 {
+					t.Errorf("through %s, %s sees %d streams, not 1", kind, user, len(all.List("streams")))
 				}
 			}
 		}

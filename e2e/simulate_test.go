@@ -40,12 +40,12 @@ func TestSimulationsOverREST(t *testing.T) {
 		reason string
 	}{"ada": {http.StatusForbidden, "NOT_GM"}, "gm": {http.StatusNotFound, "NOT_FOUND"}} {
 		code, lines := ask(user, `{"dungeon": "`+tb.campaign+`/dungeons/none"}`)
-		if code != want.code || len(lines) != 1 || lines[0].text("details.0.reason") != want.reason {
+		if code != want.code || len(lines) != 1 || lines[0].Text("details.0.reason") != want.reason {
 			t.Errorf("%s: %d %v", user, code, lines)
 		}
 	}
 	code, lines := ask("gm", `{"dungeon": "`+dungeon+`", "runs": 300, "seed": 7}`)
-	if last := lines[len(lines)-1]; code != http.StatusOK || len(lines) < 2 || last.number("report.runs") != 300 || last.get("report.successRate") == nil {
+	if last := lines[len(lines)-1]; code != http.StatusOK || len(lines) < 2 || last.Number("report.runs") != 300 || last.Get("report.successRate") == nil {
 		t.Errorf("%d %v", code, lines)
 	}
 }

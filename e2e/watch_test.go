@@ -23,6 +23,7 @@ import (
 	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/journaltest"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/memory"
@@ -42,7 +43,7 @@ func TestOneStreamTellsAWholeExpedition(t *testing.T) {
 	name, journey := g.expedition("long", "ada", g.setOut("walkers", object{"gold": 60, "food": []int{20, 20}}, "ada", "bram"))
 	execute := func(user, command string, req object) object {
 		t.Helper()
-		answer, ok := g.do(user, expeditions+"Execute", object{"name": name, command: req}).get(command).(map[string]any)
+		answer, ok := g.do(user, expeditions+"Execute", object{"name": name, command: req}).Get(command).(map[string]any)
 		if !ok {
 			t.Fatalf("Execute answers without %s", command)
 		}
@@ -59,36 +60,36 @@ func TestOneStreamTellsAWholeExpedition(t *testing.T) {
 		}
 		live <- records
 	}()
-	execute("bram", "move", by("bram").with("to", object{"q": 1, "r": 0}))
-	execute("ada", "move", by("ada").with("to", object{"q": 0, "r": 0}))
-	execute("ada", "enterLocation", by("ada").with("location", "hamlet"))
-	run := execute("ada", "startRun", by("ada").with("party", g.campaign+"/parties/delvers").with("dungeon", dungeon))
-	act := object{"basic": run.text("run.challenge.ability")}
-	execute("ada", "act", by("ada").with("action", act))
-	execute("bram", "act", by("bram").with("action", act))
+	execute("bram", "move", by("bram").With("to", object{"q": 1, "r": 0}))
+	execute("ada", "move", by("ada").With("to", object{"q": 0, "r": 0}))
+	execute("ada", "enterLocation", by("ada").With("location", "hamlet"))
+	run := execute("ada", "startRun", by("ada").With("party", g.campaign+"/parties/delvers").With("dungeon", dungeon))
+	act := object{"basic": run.Text("run.challenge.ability")}
+	execute("ada", "act", by("ada").With("action", act))
+	execute("bram", "act", by("bram").With("action", act))
 	execute("ada", "complete", by("ada"))
 	execute("bram", "leave", by("bram")) // the party's change is the run's
 	execute("ada", "abandonRun", by("ada"))
 	delve := execute("gm", "startDelve", object{"invokedBy": "INVOKED_BY_BASIC_GAME_LOOP", "map": object{"title": "The cellar"}, "entry": "the trapdoor"})
 	execute("gm", "recordMembers", object{"members": []object{{"name": "Ada", "character": g.character("ada"), "kind": "PC", "rank": "FRONT"}}})
-	execute("ada", "leaveDelve", by("ada").with("target", "TRAVEL"))
+	execute("ada", "leaveDelve", by("ada").With("target", "TRAVEL"))
 	execute("ada", "leaveLocation", by("ada"))
 	execute("ada", "endJourney", by("ada"))
 
-	whole := <-live
+	whole := await.Value(t, live, "the watch to end with the expedition")
 	next := map[string]int{}
 	var order []string
 	for i, rec := range whole {
-		if got := rec.number("record.seq"); got != i+1 {
+		if got := rec.Number("record.seq"); got != i+1 {
 			t.Fatalf("record %d comes in the place of %d", got, i+1)
 		}
-		for _, e := range rec.list("events") {
-			if aggregate := e.text("logged.aggregate"); aggregate != "" {
-				if next[aggregate]++; e.number("logged.record.seq") != next[aggregate] {
-					t.Fatalf("record %d of %s comes in the place of %d", e.number("logged.record.seq"), aggregate, next[aggregate])
+		for _, e := range rec.List("events") {
+			if aggregate := e.Text("logged.aggregate"); aggregate != "" {
+				if next[aggregate]++; e.Number("logged.record.seq") != next[aggregate] {
+					t.Fatalf("record %d of %s comes in the place of %d", e.Number("logged.record.seq"), aggregate, next[aggregate])
 				}
 			}
-			if command := e.text("executed.command"); command != "" {
+			if command := e.Text("executed.command"); command != "" {
 				order = append(order, command)
 			}
 		}
@@ -102,7 +103,7 @@ func TestOneStreamTellsAWholeExpedition(t *testing.T) {
 		t.Errorf("told was of %v", next)
 	}
 	for aggregate, method := range map[string]string{
-		journey: journeys + "WatchJourney", run.text("run.name"): runs + "WatchRun", delve.text("delve.name"): "dungeon.v1.DelveService/WatchDelve",
+		journey: journeys + "WatchJourney", run.Text("run.name"): runs + "WatchRun", delve.Text("delve.name"): "dungeon.v1.DelveService/WatchDelve",
 	} {
 		own, err := g.via.watch(g.ctx, g.tokens["bram"], method, object{"name": aggregate}, never)
 		if err != nil {
@@ -221,42 +222,47 @@ func TestManyWatchersOfAnExpedition(t *testing.T) {
 	// One goes first: its connection and its goroutines are no watcher's.
 	first := make(chan error, 1)
 	go watch(records-1, &reached, records+more, first)
-	await(t, "the first watcher reads", func() bool { return reached.Load() == 1 })
+	come := func(what string, want int64) {
+		t.Helper()
+		await.Until(t, what, func() (bool, any) { n := reached.Load(); return n == want, n })
+	}
+	come("the first watcher reads", 1)
 	quiet := labelled(t, label)
 	spy.Reset()
+	begun := time.Now()
+	// polls are more reads than two polls a second make, each with a look whether there is still more.
+	polls := func() int { return 4*int(time.Since(begun)/time.Second) + 10 }
 
 	ended := make(chan error, watchers)
 	for i := range watchers {
 		go watch(i%records, &reached, records+more, ended)
 	}
-	await(t, "all have read the past", func() bool { return reached.Load() == watchers+1 })
+	come("all have read the past", watchers+1)
 	// Each looked once whether the expedition is over. What they missed was read once, in two pages, and no more than one
 	// poll in half a second came beside it.
-	if n := int(spy.Reads.Load()); n > watchers+2+polls {
+	if n := int(spy.Reads.Load()); n > watchers+2+polls() {
 		t.Errorf("%d watchers read the store %d times to begin with", watchers, n)
 	}
 	spy.Reset()
+	begun = time.Now()
 	for seq := records + 1; seq <= records+more; seq++ {
 		append1(seq)
 	}
-	await(t, "all have read the news", func() bool { return reached.Load() == 2*(watchers+1) })
-	if n := int(spy.Reads.Load()); n > polls {
+	come("all have read the news", 2*(watchers+1))
+	if n := int(spy.Reads.Load()); n > polls() {
 		t.Errorf("%d watchers read %d new records in %d reads", watchers, more, n)
 	}
 	cancel()
 	for range watchers {
-		if err := <-ended; !errors.Is(context.Cause(ctx), context.Canceled) || !strings.Contains(err.Error(), "canceled") {
+		if err := await.Value(t, ended, "the end of a watch"); !errors.Is(context.Cause(ctx), context.Canceled) || !strings.Contains(err.Error(), "canceled") {
 			t.Errorf("a watch ended with %v", err)
 		}
 	}
-	if err := <-first; !strings.Contains(err.Error(), "canceled") {
+	if err := await.Value(t, first, "the end of the first watch"); !strings.Contains(err.Error(), "canceled") {
 		t.Errorf("the first watch ended with %v", err)
 	}
-	await(t, "all goroutines of watchers have ended", func() bool { return labelled(t, label) < quiet })
+	await.Until(t, "all goroutines of watchers have ended", func() (bool, any) { n := labelled(t, label); return n < quiet, n })
 }
-
-// polls are more than half a second's that a test of many watchers may take.
-const polls = 2 * int(timeout/time.Second)
 
 // asGM lets every caller be a game master.
 func asGM(srv any, stream grpc.ServerStream, _ *grpc.StreamServerInfo, handle grpc.StreamHandler) error {
@@ -284,19 +290,4 @@ func labelled(tb testing.TB, label string) int {
 		}
 	}
 	return total
-}
-
-// await waits for a condition.
-func await(tb testing.TB, what string, met func() bool) {
-	tb.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	end := time.After(timeout)
-	for !met() {
-		select {
-		case <-tick.C:
-		case <-end:
-			tb.Fatalf("%s: not within %s", what, timeout)
-		}
-	}
 }

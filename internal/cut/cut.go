@@ -6,6 +6,8 @@ import (
 	"net"
 	"sync"
 	"testing"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 )
 
 // Wire is a proxy in front of a server. Its address stays the same whatever happens to it.
@@ -78,11 +80,14 @@ func (w *Wire) Mend(t testing.TB) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.end()
-	if w.lis == nil {
-		if err := w.listen(w.addr); err != nil {
-			t.Fatal(err)
-		}
+	if w.lis != nil {
+		return
 	}
+	// A connection of somebody else's may have got the port meanwhile, for as long as it lasts.
+	await.Until(t, "the wire's address is free again", func() (bool, any) {
+		err := w.listen(w.addr)
+		return err == nil, err
+	})
 }
 
 // end closes every connection. The caller holds the lock.

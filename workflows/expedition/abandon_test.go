@@ -3,6 +3,9 @@ package expedition
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -16,7 +19,10 @@ import (
 	expeditionv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/expedition/v1"
 	travelv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1"
 
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
+	"github.com/wayfarer-rpg/wayfarer/internal/journal"
+	"github.com/wayfarer-rpg/wayfarer/internal/requestid"
 )
 
 func (g *group) drawn(id string) *req {
@@ -120,13 +126,14 @@ var situations = map[string]struct {
 func TestAbandonAndCancelInEverySituation(t *testing.T) {
 	t.Parallel()
 	s := newSuite(t, devServer(t))
-	n := 0
-	for name, row := range situations {
-		for i, who := range []string{"gerd", "alice", "gerd after a cancel"} {
-			if n++; i > 0 && n%2 == 0 && row.phase != Delving {
+	const gm, player, canceled = "gerd", "alice", "gerd after a cancel"
+	for n, name := range slices.Sorted(maps.Keys(situations)) {
+		row := situations[name]
+		for i, who := range []string{gm, player, canceled} {
+			if row.phase != Delving && who != canceled && i != n%2 {
 				continue // one of the two is enough where nothing is open
 			}
-			id := fmt.Sprintf("abandon-%d", n)
+			id := fmt.Sprintf("abandon-%d-%d", n, i)
 			t.Run(name+", by "+who, func(t *testing.T) {
 				t.Parallel()
 				g := s.gather(t, id, &expeditionv1.Absence{Policy: expeditionv1.Absence_POLICY_BASIC_ACTION, IdleAfter: durationpb.New(90 * 24 * time.Hour)})
@@ -140,14 +147,14 @@ func TestAbandonAndCancelInEverySituation(t *testing.T) {
 				}
 				give := &expeditionv1.AbandonExpeditionRequest{Name: g.name, RequestId: "give-up", Character: g.character("ada")}
 				switch who {
-				case "gerd after a cancel":
-					give.Character, who = "", "gerd"
+				case canceled:
+					give.Character, who = "", gm
 					before := g.now()
 					g.cancel()
 					if after := g.now(); !proto.Equal(before, after) {
 						t.Errorf("canceled, the expedition went from\n%v\nto\n%v", before, after)
 					}
-				case "gerd":
+				case gm:
 					give.Character = ""
 				}
 				g.abandon(who, give)
@@ -167,7 +174,7 @@ func (g *group) refusal() error {
 // cancel cancels the workflow, as an operator may, and waits for its end.
 func (g *group) cancel() {
 	g.t.Helper()
-	ctx := context.Background()
+	ctx := await.Context(g.t, context.Background())
 	run := g.cfg.Temporal.GetWorkflow(ctx, g.name, "")
 	if err := g.cfg.Temporal.CancelWorkflow(ctx, g.name, ""); err != nil {
 		g.t.Fatal(err)
@@ -196,7 +203,7 @@ func (g *group) abandon(who string, give *expeditionv1.AbandonExpeditionRequest)
 		var err error
 		if first, err = g.client.AbandonExpedition(by(context.Background(), who), give); err == nil {
 			break
-		} else if fault.KindOf(fault.FromStatus(err)) != fault.Unavailable || time.Since(begin) > time.Minute {
+		} else if fault.KindOf(fault.FromStatus(err)) != fault.Unavailable || time.Since(begin) > await.Limit {
 			g.t.Fatalf("given up: %v", err)
 		}
 		g.sweep()
@@ -237,10 +244,86 @@ func (g *group) abandon(who string, give *expeditionv1.AbandonExpeditionRequest)
 			g.t.Errorf("%s is %v", ex.GetJourney(), j.GetPhase())
 		}
 	}
-	_ = g.cfg.Temporal.GetWorkflow(context.Background(), g.name, "").Get(context.Background(), nil)
+	ctx := await.Context(g.t, context.Background())
+	_ = g.cfg.Temporal.GetWorkflow(ctx, g.name, "").Get(ctx, nil)
 	g.ended(enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED)
 	g.complete()
 	if err := g.refusal(); fault.ReasonOf(fault.FromStatus(err)) != reasonEnded {
 		g.t.Errorf("a command afterwards: %v", err)
+	}
+}
+
+// An attempt to give up dies between the journey and the log. Whoever comes next finds the expedition given up, and who gave
+// it up gets their answer; nobody else does.
+func TestAnExpeditionIsGivenUpWhateverDies(t *testing.T) {
+	t.Parallel()
+	tb, name := lone(t)
+	tb.acts(start(name, "start"), Traveling)
+	give := &expeditionv1.AbandonExpeditionRequest{Name: name, RequestId: "give-up", Character: ada}
+	raw, err := marshal(give)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hash, err := requestid.Hash(expeditionv1.ExpeditionService_AbandonExpedition_FullMethodName, "alice", give)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, die := context.WithCancel(t.Context())
+	tb.server.afterCall = func(_ context.Context, command string) {
+		if command == "abandon_journey" {
+			die()
+		}
+	}
+	if _, err := tb.server.executeCommand(ctx, name, command{RequestID: "give-up", RequestHash: hash, Actor: "alice", Abandon: raw}); err == nil {
+		t.Fatal("the attempt lives")
+	}
+	tb.server.afterCall = nil
+	if _, err := tb.act(move(name, "move", 1), false); fault.ReasonOf(err) != "NOT_TRAVELING" {
+		t.Errorf("a move: %v", err)
+	}
+	abandon := func(who, id string) (*expeditionv1.AbandonExpeditionResponse, error) {
+		return tb.client.AbandonExpedition(by(t.Context(), who), &expeditionv1.AbandonExpeditionRequest{Name: name, RequestId: id, Character: ada})
+	}
+	first, err := abandon("alice", "give-up")
+	if ex := first.GetExpedition(); err != nil || ex.GetPhase() != Concluded || !ex.GetAbandoned() {
+		t.Fatalf("asked again: %v, %v", first, err)
+	}
+	if again, err := abandon("alice", "give-up"); err != nil || !proto.Equal(first, again) {
+		t.Errorf("asked once more: %v, %v", again, err)
+	}
+	for who, want := range map[string]string{"bob": journal.ReasonRequestIDReused, "gerd": journal.ReasonRequestIDReused} {
+		if res, err := abandon(who, "give-up"); fault.ReasonOf(fault.FromStatus(err)) != want {
+			t.Errorf("%s asks with the same id: %v, %v", who, res, err)
+		}
+	}
+	if _, err := abandon("alice", "another"); fault.ReasonOf(fault.FromStatus(err)) != reasonEnded {
+		t.Errorf("given up twice: %v", err)
+	}
+	tb.whole(name)
+}
+
+// Who gives up leaves the delve, and the minutes until then passed in it.
+func TestMinutesCountUntilTheExpeditionIsGivenUp(t *testing.T) {
+	t.Parallel()
+	tb, w := clockTable(t)
+	name := tb.begin("minutes")
+	tb.must("alice", start(name, "start"), Traveling)
+	tb.must("alice", enter(name, "enter"), AtLocation)
+	delve := tb.must("alice", open(name, "open"), Delving).GetExpedition().GetDelve()
+	if _, err := tb.client.OpenSession(by(t.Context(), "alice"), &expeditionv1.OpenSessionRequest{Name: name, RequestId: "session"}); err != nil {
+		t.Fatal(err)
+	}
+	tb.must("alice", fight(name, "fight"), Delving)
+	w.set(7.5)
+	if _, err := tb.client.AbandonExpedition(by(t.Context(), "alice"), &expeditionv1.AbandonExpeditionRequest{Name: name, RequestId: "give-up", Character: ada}); err != nil {
+		t.Fatal(err)
+	}
+	tb.world.with(func() {
+		if n := tb.world.delves[delve].GetRealClock(); n != 7 {
+			t.Errorf("%d minutes were counted", n)
+		}
+	})
+	if got := strings.Join(tb.whole(name), " "); got != "start_journey enter_location start_delve start_combat add_real_time end_combat leave_delve abandon_journey" {
+		t.Errorf("executed %s", got)
 	}
 }

@@ -389,7 +389,7 @@ func follows(st state, snap snapshot) []*expeditionv1.ExpeditionEvent {
 	isIt := func(name string) bool { return name == snap.name }
 	switch {
 	case snap.of == journeyTarget && snap.settled:
-		return []*expeditionv1.ExpeditionEvent{concluded(false)}
+		return []*expeditionv1.ExpeditionEvent{concluded(snap.abandoned)}
 	case snap.of == journeyTarget && st.inside() != journeyTarget:
 	case snap.of == journeyTarget && snap.inside:
 		next.Phase = AtLocation
@@ -451,6 +451,9 @@ func (s *Server) settled(ctx context.Context, at journal.At[state]) (journal.At[
 	return at, err
 }
 
+// stepJourney is the last call of giving up, under whose id it is found when the attempt that made it was given up itself.
+const stepJourney = "journey"
+
 // abandon gives up the open run or delve, then the journey, and concludes. Each step is recorded before the next.
 func (t turn) abandon(ctx context.Context, at journal.At[state], who caller, req *expeditionv1.AbandonExpeditionRequest) (journal.At[state], error) {
 	if p, err := at.State.pending(); err != nil || p != nil {
@@ -479,6 +482,9 @@ func (t turn) abandon(ctx context.Context, at journal.At[state], who caller, req
 	}
 	if at.State.Delve != "" {
 		var err error
+		if at, err = t.count(ctx, at); err != nil {
+			return at, err
+		}
 		if at, err = t.leaveDelve(ctx, at, req); err != nil {
 			return at, err
 		}
@@ -489,7 +495,7 @@ func (t turn) abandon(ctx context.Context, at journal.At[state], who caller, req
 	}
 	c := newCall("", &travelv1.AbandonJourneyRequest{
 		Name: at.State.Journey, Character: req.GetCharacter(), OverrideReason: req.GetOverrideReason(),
-		RequestId: requestid.Derive(t.derived, "journey"),
+		RequestId: requestid.Derive(t.derived, stepJourney),
 	})
 	res, err := t.journeys.AbandonJourney(as(ctx, t.cmd.Actor, t.cmd.Itself), c.req.(*travelv1.AbandonJourneyRequest)) //nolint:forcetypeassert // made above
 	if err != nil {

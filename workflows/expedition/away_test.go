@@ -13,13 +13,14 @@ import (
 	expeditionv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/expedition/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/cut"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 )
 
 // soon is how long anybody may wait to be told that something is away.
-const soon = 20 * time.Second
+const soon = 25 * time.Second
 
 // away checks that an error says so, with a time to wait.
 func away(t *testing.T, err error, reason string, took time.Duration) {
@@ -41,7 +42,7 @@ func (tb *table) comesBack(r *req) {
 		switch {
 		case err == nil:
 			return
-		case fault.KindOf(fault.FromStatus(err)) != fault.Unavailable || time.Since(begin) > time.Minute:
+		case fault.KindOf(fault.FromStatus(err)) != fault.Unavailable || time.Since(begin) > await.Limit:
 			tb.t.Fatalf("it is back, but %s: %v", r.GetRequestId(), err)
 		}
 	}

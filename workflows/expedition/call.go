@@ -153,8 +153,8 @@ type snapshot struct {
 	seq int32
 	// over means that play has ended, settled that everything borrowed was given back, too: nothing follows.
 	over, settled bool
-	// inside tells of a journey that it is inside a location.
-	inside bool
+	// inside tells of a journey that it is inside a location, abandoned that it was given up.
+	inside, abandoned bool
 	// leader is the leader of a run, members are those who play it in the order of the roster.
 	leader  string
 	members []member
@@ -169,7 +169,7 @@ func ofJourney(j *travelv1.Journey) snapshot {
 	settled := p == travelv1.Journey_PHASE_ENDED || p == travelv1.Journey_PHASE_ABANDONED
 	return snapshot{
 		name: j.GetName(), of: journeyTarget, seq: j.GetSeq(), inside: j.GetInside() != "",
-		settled: settled, over: settled || p == travelv1.Journey_PHASE_ENDING,
+		settled: settled, over: settled || p == travelv1.Journey_PHASE_ENDING, abandoned: p == travelv1.Journey_PHASE_ABANDONED,
 	}
 }
 

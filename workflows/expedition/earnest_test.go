@@ -25,6 +25,7 @@ import (
 	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/memory"
@@ -259,7 +260,7 @@ func newSuite(t *testing.T, temporal string, change ...func(*Config)) *suite {
 		Store: spoiledStore{memory.New(), s.mishaps, "expedition"}, Temporal: temporalClient(t, temporal), TaskQueue: t.Name(), Members: roles{parties},
 		Travel: dialAs(t, s.travel.Target(), "service:expedition", s.mishaps.calls("expedition")...), Dungeon: dialAs(t, s.dungeon.Target(), "service:expedition", s.mishaps.calls("expedition")...),
 		Redact: func(m proto.Message) proto.Message { return adapter.Redact(player, m) },
-		Logger: quiet, Attempt: 2 * time.Second, Grace: 5 * time.Second, TemporalWait: time.Minute,
+		Logger: quiet, Grace: 5 * time.Second, TemporalWait: await.Limit,
 	}}
 	for _, c := range change {
 		c(&s.cfg)

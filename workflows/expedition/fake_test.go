@@ -22,6 +22,7 @@ import (
 	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/requestid"
 	"github.com/wayfarer-rpg/wayfarer/internal/serve"
@@ -91,7 +92,7 @@ func newWorld(t *testing.T) *world {
 // serveOn serves something on a free port until the test ends and returns a connection for the given identity.
 func serveOn(t *testing.T, as identity, register func(grpc.ServiceRegistrar), dial ...grpc.DialOption) *grpc.ClientConn {
 	t.Helper()
-	srv, err := serve.NewServer(serve.Config{Name: "test", Verifier: tokens{}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Grace: time.Second})
+	srv, err := serve.NewServer(serve.Config{Name: "test", Verifier: tokens{}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Grace: time.Second, Deadline: await.Limit})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -114,7 +115,7 @@ func serveOn(t *testing.T, as identity, register func(grpc.ServiceRegistrar), di
 	t.Cleanup(func() {
 		_ = conn.Close()
 		stop()
-		if err := <-done; err != nil {
+		if err := await.Value(t, done, "a server to stop"); err != nil {
 			t.Errorf("stop a server: %v", err)
 		}
 	})

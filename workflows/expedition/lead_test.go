@@ -2,6 +2,7 @@ package expedition
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -274,6 +275,55 @@ func TestWhatTheExpeditionDidIsToldWhateverDies(t *testing.T) {
 				g.complete()
 			})
 		}
+	}
+}
+
+// Outside runs nobody leads: every traveler gives the journey's commands. A party whose leader is away does not wait at the
+// door of a dungeon either, since a game master enters for them, or makes somebody else their leader.
+func TestNobodyWaitsForALeaderOutsideRuns(t *testing.T) {
+	t.Parallel()
+	s, _ := timed(t, "")
+	enters := func(g *group, id, character, reason string) *req {
+		r := g.enterRun(id)
+		r.GetStartRun().Character, r.GetStartRun().OverrideReason = g.character(character), reason
+		return r
+	}
+	for way, help := range map[string]func(g *group){
+		"a game master enters": func(g *group) { g.does("gerd", enters(g, "for-them", "bram", "the leader is away")) },
+		"a game master hands the party over": func(g *group) {
+			g.call("gerd", &partyv1.PromoteMemberRequest{
+				Name: g.campaign + "/parties/team", Character: g.character("ada"), Target: g.character("bram"), OverrideReason: "the leader is away",
+			}, &partyv1.PromoteMemberResponse{})
+			g.does("bob", enters(g, "by-himself", "bram", ""))
+		},
+	} {
+		t.Run(way, func(t *testing.T) {
+			t.Parallel()
+			g := s.gather(t, "outside-"+strings.ReplaceAll(way, " ", "-"), acting)
+			for i, r := range []*req{g.setOut(), g.goIn("hamlet"), g.goOut("out"), g.goIn("pit")} {
+				r.RequestId = fmt.Sprint("way-", i)
+				switch c := r.GetCommand().(type) {
+				case *expeditionv1.ExecuteRequest_StartJourney:
+					c.StartJourney.Character = g.character("bram")
+				case *expeditionv1.ExecuteRequest_EnterLocation:
+					c.EnterLocation.Character = g.character("bram")
+				case *expeditionv1.ExecuteRequest_LeaveLocation:
+					c.LeaveLocation.Character = g.character("bram")
+				}
+				g.does("bob", r)
+			}
+			if err := g.attempts("bob", enters(g, "alone", "bram", "")); fault.ReasonOf(err) != "NOT_LEADER" {
+				t.Errorf("who does not lead enters: %v", err)
+			}
+			if got := g.now(); got.GetPhase() != AtLocation || got.GetLeadership() != nil {
+				t.Errorf("at the door they are %v", got)
+			}
+			help(g)
+			if got := g.now(); got.GetPhase() != Delving || got.GetLeadership() == nil {
+				t.Errorf("they are %v", got)
+			}
+			g.complete()
+		})
 	}
 }
 

@@ -8,11 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/wayfarer-rpg/wayfarer/internal/serve"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 )
 
 // scraped are the metrics of this process, summed over their labels unless a label is named.
-func scraped(t *testing.T, telemetry *serve.Telemetry, label string) map[string]float64 {
+func scraped(t *testing.T, label string) map[string]float64 {
 	t.Helper()
 	rec := httptest.NewRecorder()
 	telemetry.Metrics().ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
@@ -35,24 +35,19 @@ func scraped(t *testing.T, telemetry *serve.Telemetry, label string) map[string]
 // tests, so what is told may be more.
 func TestMetricsAreTold(t *testing.T) {
 	t.Parallel()
-	telemetry, err := serve.NewTelemetry(t.Context(), serve.TelemetryConfig{Program: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	telemetry.Install()
 	const phases, late, waiting = "wayfarer_expedition_phases_total", "wayfarer_expedition_timers_late_seconds_count", "wayfarer_expedition_commands_waiting"
 
 	// Phases, one of which is entered twice.
 	s, w := timed(t, "")
-	before := scraped(t, telemetry, `to="traveling"`)[phases]
+	before := scraped(t, `to="traveling"`)[phases]
 	g := s.gather(t, "metrics", acting)
 	g.arrive()
 	g.does("alice", g.goOut("out"))
 	g.does("alice", g.goOut("out")) // a repetition enters nothing
-	if n := scraped(t, telemetry, `to="traveling"`)[phases] - before; n < 2 {
+	if n := scraped(t, `to="traveling"`)[phases] - before; n < 2 {
 		t.Errorf("traveling was entered %v times", n)
 	}
-	if n := scraped(t, telemetry, `from="none",`)[phases]; n < 1 {
+	if n := scraped(t, `from="none",`)[phases]; n < 1 {
 		t.Errorf("%v expeditions began", n)
 	}
 	// A deadline that is 100 s late, and a look before anything is due.
@@ -61,13 +56,13 @@ func TestMetricsAreTold(t *testing.T) {
 	g.does("alice", again)
 	g.does("alice", g.enterRun("run"))
 	within := func() float64 {
-		return scraped(t, telemetry, `le="300"`)["wayfarer_expedition_timers_late_seconds_bucket"]
+		return scraped(t, `le="300"`)["wayfarer_expedition_timers_late_seconds_bucket"]
 	}
-	bucket, count := within(), scraped(t, telemetry, "")[late]
+	bucket, count := within(), scraped(t, "")[late]
 	w.set(60 + 100.0/60)
 	g.ticked(g.name)
-	if within() < bucket+1 || scraped(t, telemetry, "")[late] < count+1 {
-		t.Errorf("a timer that was late is not told: %v", scraped(t, telemetry, ""))
+	if within() < bucket+1 || scraped(t, "")[late] < count+1 {
+		t.Errorf("a timer that was late is not told: %v", scraped(t, ""))
 	}
 	// A command that waits.
 	gate := newGate(1)
@@ -80,15 +75,11 @@ func TestMetricsAreTold(t *testing.T) {
 		leave, _ := gate.enter(t.Context(), "one")
 		through <- leave
 	}()
-	for scraped(t, telemetry, "")[waiting] < 1 {
-		if t.Context().Err() != nil {
-			t.Fatal("nobody waits")
-		}
-	}
+	await.Until(t, "somebody waits", func() (bool, any) { n := scraped(t, "")[waiting]; return n >= 1, n })
 	leave()
-	(<-through)()
+	await.Value(t, through, "the command to be let through")()
 
-	told := scraped(t, telemetry, "")
+	told := scraped(t, "")
 	known := map[string]bool{}
 	for _, name := range Metrics() {
 		known[strings.TrimSuffix(name, "_bucket")] = true

@@ -2,34 +2,43 @@ package expedition
 
 import (
 	"context"
-	"errors"
 	"strings"
 	"testing"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 )
 
-// lateStore lets something happen after a request was looked up and not found, once.
+// lateStore lets something happen once, after it was asked the next time and before it answers: by that look a journal that
+// holds the expedition in memory finds out whether it knows a request.
 type lateStore struct {
 	journal.Store
-	request string
-	then    func()
+	then func()
+}
+
+func (s *lateStore) late() {
+	if then := s.then; then != nil {
+		s.then = nil
+		then()
+	}
 }
 
 func (s *lateStore) ByRequest(ctx context.Context, stream, requestID string) (journal.Record, error) {
 	r, err := s.Store.ByRequest(ctx, stream, requestID)
-	if then := s.then; errors.Is(err, journal.ErrNotFound) && requestID == s.request && then != nil {
-		s.then = nil
-		then()
-	}
+	s.late()
 	return r, err
+}
+
+func (s *lateStore) Read(ctx context.Context, stream string, after, limit int) ([]journal.Record, error) {
+	recs, err := s.Store.Read(ctx, stream, after, limit)
+	s.late()
+	return recs, err
 }
 
 // An attempt that was given up and is only slow comes through after the next one has looked for its record, and before that
 // one loads the expedition: there the command has been carried out, and would be refused.
 func TestAnAttemptIsOvertakenByTheOneBeforeIt(t *testing.T) {
 	t.Parallel()
-	store := &lateStore{request: "dive"}
+	store := &lateStore{}
 	tb := newTable(t, temporalClient(t, ""), func(c *Config) { store.Store, c.Store = c.Store, store })
 	name := tb.begin("lone")
 	tb.acts(start(name, "start"), Traveling)

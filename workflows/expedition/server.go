@@ -71,6 +71,8 @@ type Config struct {
 	// TemporalWait is after how long a command without an answer makes the service look whether Temporal is there, and how
 	// long that look may take; 0 means 2 s.
 	TemporalWait time.Duration
+	// silence is beatTimeout, but for tests on machines so busy that a worker may be silent for as long.
+	silence time.Duration
 }
 
 // Server is the ExpeditionService and the worker behind it.
@@ -117,6 +119,9 @@ func New(cfg Config) (*Server, error) {
 	if cfg.Grace == 0 {
 		cfg.Grace = 10 * time.Second
 	}
+	if cfg.silence == 0 {
+		cfg.silence = beatTimeout
+	}
 	if cfg.TemporalWait == 0 {
 		cfg.TemporalWait = 2 * time.Second
 	}
@@ -150,7 +155,7 @@ type Registry interface {
 func (s *Server) RegisterWorker(r Registry) { s.register(r) }
 
 func (s *Server) register(r Registry) {
-	d := definition{attempt: s.cfg.Attempt, maxUpdates: s.cfg.MaxUpdates}
+	d := definition{attempt: s.cfg.Attempt, silence: s.cfg.silence, maxUpdates: s.cfg.MaxUpdates}
 	r.RegisterWorkflowWithOptions(d.run, workflow.RegisterOptions{Name: workflowName})
 	r.RegisterActivityWithOptions(s.restoreExpedition, activity.RegisterOptions{Name: restoreName})
 	r.RegisterActivityWithOptions(s.executeCommand, activity.RegisterOptions{Name: executeName})
@@ -380,7 +385,7 @@ func (s *Server) answerTo(ctx context.Context, who caller, req *expeditionv1.Exe
 	if err != nil {
 		return nil, err
 	}
-	aggregate := aggregateOf(events, requestid.Derive(req.GetName(), req.GetRequestId()))
+	aggregate := madeBy(events, requestid.Derive(req.GetName(), req.GetRequestId())).GetAggregate()
 	for _, e := range events {
 		if x := e.GetExecuted(); x != nil {
 			aggregate = x.GetAggregate()
@@ -536,7 +541,10 @@ func (s *Server) mutate(ctx context.Context, method string, req mutation, cmd co
 func (s *Server) late(ctx context.Context, at journal.At[state], cmd command) (journal.Committed[state], error) {
 	refusal := allowed(Concluded, "", journeyTarget, journeyTarget)
 	id := requestid.Derive(at.Stream, cmd.RequestID)
-	if _, ok := at.State.unclaimed(id); !ok || cmd.Execute == nil {
+	if cmd.Abandon != nil {
+		id = requestid.Derive(id, stepJourney)
+	}
+	if _, ok := at.State.unclaimed(id); !ok || cmd.Manage != nil {
 		return journal.Committed[state]{}, refusal
 	}
 	for seq := 0; seq < at.Seq; {
@@ -549,7 +557,10 @@ func (s *Server) late(ctx context.Context, at journal.At[state], cmd command) (j
 			if err != nil {
 				return journal.Committed[state]{}, err
 			}
-			if aggregateOf(events, id) != "" {
+			if made := madeBy(events, id); made != nil {
+				if cmd.Abandon != nil && !cmd.Itself && made.GetRecord().GetActor() != cmd.Actor {
+					return journal.Committed[state]{}, reused(at.Stream, cmd.RequestID) // the owning service is not asked again
+				}
 				then, err := s.log.StateAt(ctx, at.Stream, rec.Seq)
 				return journal.Committed[state]{Record: rec, State: then, Replayed: true}, err
 			}
@@ -559,14 +570,14 @@ func (s *Server) late(ctx context.Context, at journal.At[state], cmd command) (j
 	return journal.Committed[state]{}, refusal
 }
 
-// aggregateOf returns whose record in the events the command made that was given on under the id; "" for none.
-func aggregateOf(events []*expeditionv1.ExpeditionEvent, id string) string {
+// madeBy returns the record in the events that the command made which was given on under the id; nil for none.
+func madeBy(events []*expeditionv1.ExpeditionEvent, id string) *expeditionv1.RecordLogged {
 	for _, e := range events {
 		if l := e.GetLogged(); l.GetRecord().GetRequestId() == id {
-			return l.GetAggregate()
+			return l
 		}
 	}
-	return ""
+	return nil
 }
 
 // turnovers is how often a command comes again because the workflow turned over.

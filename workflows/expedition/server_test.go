@@ -33,9 +33,11 @@ import (
 	travelv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1"
 	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
 
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/memory"
+	"github.com/wayfarer-rpg/wayfarer/internal/serve"
 	"github.com/wayfarer-rpg/wayfarer/services/adapter"
 )
 
@@ -51,7 +53,16 @@ var dev struct {
 	stop func()
 }
 
+// telemetry is that of the process, there before anything is measured: what goes up and down would else come out too low.
+var telemetry *serve.Telemetry
+
 func TestMain(m *testing.M) {
+	var err error
+	if telemetry, err = serve.NewTelemetry(context.Background(), serve.TelemetryConfig{Program: "test"}); err != nil {
+		fmt.Fprintln(os.Stderr, "expedition:", err)
+		os.Exit(1)
+	}
+	telemetry.Install()
 	code := m.Run()
 	if dev.stop != nil {
 		dev.stop()
@@ -79,7 +90,9 @@ func devServer(t *testing.T) string {
 			return
 		}
 		dev.stop = func() { _ = stdin.Close(); _ = cmd.Wait() }
+		slow := time.AfterFunc(await.Limit, func() { _ = cmd.Process.Kill() }) // or all tests would wait for what it says
 		line, err := bufio.NewReader(stdout).ReadBytes('\n')
+		slow.Stop()
 		var ready struct{ Frontend string }
 		dev.err = errors.Join(err, json.Unmarshal(line, &ready))
 		dev.addr = ready.Frontend
@@ -131,8 +144,8 @@ func newTable(t *testing.T, temporal client.Client, change ...func(*Config)) *ta
 		Redact: func(m proto.Message) proto.Message {
 			return adapter.Redact(adapter.Caller{Membership: adapter.Membership{Role: typev1.Role_ROLE_PLAYER}}, m)
 		},
-		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Attempt: 2 * time.Second, Grace: 5 * time.Second,
-		TemporalWait: time.Minute, // a busy machine is slow, not away
+		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Grace: 5 * time.Second,
+		TemporalWait: await.Limit, // a busy machine is slow, not away
 	}}
 	for _, c := range change {
 		c(&tb.cfg)
@@ -414,11 +427,13 @@ func replayer(t *testing.T) worker.WorkflowReplayer {
 	if err := Encrypt(&opts, testKey); err != nil {
 		t.Fatal(err)
 	}
-	r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{DataConverter: opts.DataConverter, FailureConverter: opts.FailureConverter})
+	r, err := worker.NewWorkflowReplayerWithOptions(worker.WorkflowReplayerOptions{
+		DataConverter: opts.DataConverter, FailureConverter: opts.FailureConverter, DisableDeadlockDetection: true, // which takes a busy machine for one
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := definition{attempt: 2 * time.Second, maxUpdates: 4}
+	d := definition{attempt: 2 * time.Second, silence: beatTimeout, maxUpdates: 4}
 	r.RegisterWorkflowWithOptions(d.run, workflow.RegisterOptions{Name: workflowName})
 	return r
 }
@@ -501,6 +516,8 @@ func TestAWorkerDiesBetweenCallAndLog(t *testing.T) {
 	tb := newTable(t, temporalClient(t, devServer(t)), func(c *Config) { c.Grace, c.Attempt = time.Millisecond, time.Hour })
 	name := tb.begin("dies")
 	dying, dead := make(chan struct{}), make(chan struct{})
+	revive := sync.OnceFunc(func() { close(dead) })
+	t.Cleanup(revive)
 	var once sync.Once
 	tb.server.afterCall = func(_ context.Context, command string) {
 		if command == "move" {
@@ -523,14 +540,14 @@ func TestAWorkerDiesBetweenCallAndLog(t *testing.T) {
 		res, err := tb.client.Execute(by(t.Context(), "alice"), move(name, "move", 1))
 		first <- result{res, err}
 	}()
-	<-dying
+	await.Value(t, dying, "the first worker to die")
 	tb.server.worker.Stop()
 	tb.work(tb.another())
-	got := <-first
+	got := await.Value(t, first, "an answer by the second worker")
 	if got.err != nil {
 		t.Fatalf("the command: %v", got.err)
 	}
-	close(dead)
+	revive()
 	again := tb.must("alice", move(name, "move", 1), Traveling)
 	if !proto.Equal(again, got.res) {
 		t.Errorf("the second answer\n%v\nthe first\n%v", again, got.res)
@@ -545,13 +562,16 @@ func TestAWorkerDiesBetweenCallAndLog(t *testing.T) {
 // comes meanwhile is taken by another.
 func TestAWorkerThatStopsFinishesWhatItHasBegun(t *testing.T) {
 	t.Parallel()
-	tb := newTable(t, temporalClient(t, devServer(t)), func(c *Config) { c.Grace, c.Attempt = time.Minute, time.Minute })
+	const silence = 10 * time.Second
+	tb := newTable(t, temporalClient(t, devServer(t)), func(c *Config) { c.Grace, c.Attempt, c.silence = await.Limit, await.Limit, silence })
 	name := tb.begin("stops")
-	begun, finish := make(chan struct{}), make(chan struct{})
+	begun, finishing := make(chan struct{}), make(chan struct{})
+	finish := sync.OnceFunc(func() { close(finishing) })
+	t.Cleanup(finish)
 	var once sync.Once
 	tb.server.afterCall = func(_ context.Context, command string) {
 		if command == "move" {
-			once.Do(func() { close(begun); <-finish })
+			once.Do(func() { close(begun); <-finishing })
 		}
 	}
 	if err := tb.server.Start(); err != nil {
@@ -565,15 +585,16 @@ func TestAWorkerThatStopsFinishesWhatItHasBegun(t *testing.T) {
 			answered <- err
 		}()
 	}
-	<-begun
+	await.Value(t, begun, "a command to begin")
 	stopped := make(chan struct{})
 	go func() { defer close(stopped); tb.server.worker.Stop() }()
 	second := tb.another()
-	taken := make(chan string, 1)
+	taken := make(chan string, 16)
 	second.afterCall = func(_ context.Context, command string) { taken <- command }
 	tb.work(second)
 	// It gives signs of life for longer than a worker may give none.
-	for told := time.Now(); ; {
+	told := time.Now()
+	await.Until(t, "it has given a sign of life after so long", func() (bool, any) {
 		d, err := tb.cfg.Temporal.DescribeWorkflow(t.Context(), name, "")
 		if err != nil {
 			t.Fatal(err)
@@ -582,10 +603,8 @@ func TestAWorkerThatStopsFinishesWhatItHasBegun(t *testing.T) {
 		if len(under) != 1 || under[0].GetAttempt() != 1 {
 			t.Fatalf("under way is %v", under)
 		}
-		if under[0].GetLastHeartbeatTime().AsTime().After(told.Add(beatTimeout)) {
-			break
-		}
-	}
+		return under[0].GetLastHeartbeatTime().AsTime().After(told.Add(silence)), under
+	})
 	select {
 	case <-stopped:
 		t.Error("it stopped with a command under way")
@@ -595,10 +614,10 @@ func TestAWorkerThatStopsFinishesWhatItHasBegun(t *testing.T) {
 		t.Errorf("answered before it was finished: %v", err)
 	default:
 	}
-	close(finish)
-	<-stopped
+	finish()
+	await.Value(t, stopped, "the worker to stop")
 	for range 2 {
-		if err := <-answered; err != nil {
+		if err := await.Value(t, answered, "an answer"); err != nil {
 			t.Errorf("a command: %v", err)
 		}
 	}

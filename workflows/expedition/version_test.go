@@ -10,6 +10,8 @@ import (
 	"go.temporal.io/sdk/client"
 
 	enumspb "go.temporal.io/api/enums/v1"
+
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 )
 
 // workers notes of which build the worker was that carried a command out.
@@ -52,21 +54,19 @@ func (tb *table) build(w *workers, b Build) *Server {
 
 func (tb *table) current(b Build) {
 	tb.t.Helper()
-	ctx, cancel := context.WithTimeout(tb.t.Context(), time.Minute)
-	defer cancel()
+	ctx := await.Context(tb.t, tb.t.Context())
 	if err := MakeCurrent(ctx, tb.cfg.Temporal, b); err != nil {
 		tb.t.Fatal(err)
 	}
 	// Task queues hear of it a little later.
-	for {
+	await.Until(tb.t, "build "+b.ID+" is current", func() (bool, any) {
 		d, err := tb.cfg.Temporal.WorkerDeploymentClient().GetHandle(b.Deployment).Describe(ctx, client.WorkerDeploymentDescribeOptions{})
 		if err != nil {
 			tb.t.Fatal(err)
 		}
-		if v := d.Info.RoutingConfig.CurrentVersion; v != nil && v.BuildID == b.ID {
-			return
-		}
-	}
+		v := d.Info.RoutingConfig.CurrentVersion
+		return v != nil && v.BuildID == b.ID, v
+	})
 }
 
 // An expedition that began under one build goes on under the next as soon as that is current, with both at work and after the
@@ -95,7 +95,7 @@ func TestAnExpeditionGoesOnUnderAnotherBuild(t *testing.T) {
 			tb.must("alice", move(name, id, int32(moves%2)), Traveling) //nolint:gosec // few
 			if all := w.all(); strings.HasSuffix(all, by) {
 				return
-			} else if time.Since(begin) > 30*time.Second {
+			} else if time.Since(begin) > await.Limit {
 				t.Fatalf("moved by %s, want %s in the end", all, by)
 			}
 		}

@@ -78,6 +78,8 @@ type standing struct {
 type definition struct {
 	// attempt is how long one attempt at a command may take.
 	attempt time.Duration
+	// silence is after how long without a sign of life a command is given to another worker.
+	silence time.Duration
 	// maxUpdates is after how many commands a run turns over.
 	maxUpdates int
 }
@@ -130,11 +132,19 @@ func (d definition) run(ctx workflow.Context, in input) error {
 	return workflow.NewContinueAsNewError(ctx, workflowName, in)
 }
 
-// skew is how long to wait when two clocks do not agree on what time it is.
-const skew = time.Second
+const (
+	// skew is how long to wait when two clocks do not agree on what time it is.
+	skew = time.Second
+	// What an expedition could not do by itself is tried again after relief, then after twice as long, up to mostRelief.
+	// Meanwhile its commands have their turns: whatever is wrong, it can be given up.
+	relief, mostRelief = 5 * time.Second, time.Minute
+	// tries are how many attempts it makes before.
+	tries = 3
+)
 
 // live waits until the run is full, and does meanwhile what the expedition has to do by itself.
 func (t *thread) live(ctx workflow.Context, full func() bool) error {
+	rest := relief
 	for !full() {
 		wake := t.standing.Wake
 		moved := func() bool { return full() || !t.standing.Wake.Equal(wake) }
@@ -153,8 +163,16 @@ func (t *thread) live(ctx workflow.Context, full func() bool) error {
 			}
 		}
 		if err := t.tick(ctx, wake); err != nil {
-			return err
+			if ctx.Err() != nil {
+				return err
+			}
+			if _, err := workflow.AwaitWithTimeout(ctx, rest, moved); err != nil {
+				return err
+			}
+			rest = min(2*rest, mostRelief)
+			continue
 		}
+		rest = relief
 		if !moved() {
 			// The worker's clock is behind Temporal's: it is not time yet.
 			if _, err := workflow.AwaitWithTimeout(ctx, skew, moved); err != nil {
@@ -178,8 +196,8 @@ func (t *thread) tick(ctx workflow.Context, wake time.Time) error {
 	ctx, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: t.attempt, HeartbeatTimeout: beatTimeout,
-		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumInterval: time.Minute},
+		StartToCloseTimeout: t.attempt, HeartbeatTimeout: t.silence,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: time.Second, BackoffCoefficient: 2, MaximumAttempts: tries},
 	})
 	var now standing // not the old one: what an answer leaves out would stay
 	err := workflow.ExecuteActivity(ctx, tickName, t.name).Get(ctx, &now)
@@ -200,7 +218,7 @@ func (t *thread) validate(workflow.Context, command) error {
 // restore reads where the expedition stands. It has no end but the log's: without the log nothing can be done.
 func (t *thread) restore(ctx workflow.Context) error {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: t.attempt, HeartbeatTimeout: beatTimeout,
+		StartToCloseTimeout: t.attempt, HeartbeatTimeout: t.silence,
 		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 200 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second},
 	})
 	err := workflow.ExecuteActivity(ctx, restoreName, t.name).Get(ctx, &t.standing)
@@ -227,7 +245,7 @@ func (t *thread) execute(ctx workflow.Context, cmd command) (standing, error) {
 	ctx = workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
 		StartToCloseTimeout:    t.attempt,
 		ScheduleToCloseTimeout: 12 * t.attempt,
-		HeartbeatTimeout:       beatTimeout,
+		HeartbeatTimeout:       t.silence,
 		RetryPolicy: &temporal.RetryPolicy{
 			InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 5 * time.Second, MaximumAttempts: 10,
 		},

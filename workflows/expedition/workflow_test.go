@@ -12,8 +12,10 @@ import (
 	"go.temporal.io/sdk/converter"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 )
 
@@ -37,7 +39,10 @@ func newStage(t *testing.T, maxUpdates int) *stage {
 	var suite testsuite.WorkflowTestSuite
 	s := &stage{TestWorkflowEnvironment: suite.NewTestWorkflowEnvironment(), restored: standing{Phase: Traveling}}
 	s.act = func(command) (standing, error) { return standing{Phase: Traveling}, nil }
-	d := definition{attempt: time.Second, maxUpdates: maxUpdates}
+	// By the clock on the wall, on which a busy machine is slow.
+	s.SetTestTimeout(await.Limit)
+	s.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: await.Limit})
+	d := definition{attempt: time.Second, silence: beatTimeout, maxUpdates: maxUpdates}
 	s.RegisterWorkflowWithOptions(d.run, workflow.RegisterOptions{Name: workflowName})
 	s.RegisterActivityWithOptions(func(context.Context, string) (standing, error) { return s.restored, nil }, activity.RegisterOptions{Name: restoreName})
 	s.RegisterActivityWithOptions(func(_ context.Context, name string, cmd command) (standing, error) {
@@ -267,6 +272,36 @@ func TestAnExpeditionWakes(t *testing.T) {
 	}
 	if len(ticks) != 4 || ticks[0] != 5*time.Hour || ticks[1] != 5*time.Hour || ticks[2] != 5*time.Hour || ticks[3] != 8*time.Hour {
 		t.Errorf("woke after %v", ticks)
+	}
+}
+
+// What an expedition cannot do by itself is in nobody's way: it is tried again, and commands have their turns meanwhile.
+func TestWhatFailsByItselfHoldsNoCommandUp(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, 100)
+	start := s.Now()
+	var ticks []time.Duration
+	s.tick = func() (standing, error) {
+		ticks = append(ticks, s.Now().Sub(start))
+		return standing{}, errors.New("the store is broken")
+	}
+	s.restored = standing{Phase: Delving, Wake: start.Add(time.Minute)}
+	s.act = func(cmd command) (standing, error) {
+		if cmd.RequestID == "end" {
+			return standing{Phase: Concluded}, nil
+		}
+		return standing{Phase: Delving, Wake: start.Add(time.Minute)}, nil
+	}
+	var one, end string
+	s.update(10*time.Minute, "one", &one)
+	s.update(20*time.Minute, "end", &end)
+	s.ExecuteWorkflow(workflowName, input{Name: expo})
+	if err := s.GetWorkflowError(); err != nil || one != "done" || end != "done" {
+		t.Errorf("ended with %v, the commands are %q and %q", err, one, end)
+	}
+	// A round takes three attempts and at most a minute's rest; the first ones come sooner after each other.
+	if n := len(ticks); n < 3*18 || n > 3*28 || ticks[0] != time.Minute {
+		t.Errorf("tried %d times: %v", n, ticks)
 	}
 }
 

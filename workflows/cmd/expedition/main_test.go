@@ -32,6 +32,7 @@ import (
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
 	"github.com/wayfarer-rpg/wayfarer/internal/auth/devissuer"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/memory"
 	"github.com/wayfarer-rpg/wayfarer/services/dice"
@@ -71,13 +72,16 @@ type neighbours struct {
 	conn *grpc.ClientConn
 	// began is told of each move, which then waits for go.
 	began, goOn chan struct{}
-	mu          sync.Mutex
-	moves       int
+	// release lets it go, however often it is called.
+	release func()
+	mu      sync.Mutex
+	moves   int
 }
 
 func newNeighbours(t *testing.T) *neighbours {
 	t.Helper()
-	n := &neighbours{began: make(chan struct{}, 8), goOn: make(chan struct{})}
+	n := &neighbours{began: make(chan struct{}, 1), goOn: make(chan struct{})}
+	n.release = sync.OnceFunc(func() { close(n.goOn) })
 	quiet := slog.New(slog.DiscardHandler)
 	lis, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -119,9 +123,10 @@ func newNeighbours(t *testing.T) *neighbours {
 	done := make(chan error, 1)
 	go func() { done <- srv.Serve(lis) }()
 	t.Cleanup(func() {
+		n.release()
 		_, _, _, _ = n.conn.Close(), journeys.Close(), rolls.Close(), parties.Close()
 		srv.Stop()
-		if err := <-done; err != nil {
+		if err := await.Value(t, done, "the neighbours to stop"); err != nil {
 			t.Error(err)
 		}
 	})
@@ -198,7 +203,7 @@ func start(t *testing.T, env []string) *process {
 	t.Cleanup(func() {
 		if p.cmd.ProcessState == nil {
 			_ = p.cmd.Process.Kill()
-			<-p.read
+			await.Value(t, p.read, "a program that was killed to end")
 			_ = p.cmd.Wait() // it was killed
 		}
 	})
@@ -216,8 +221,8 @@ func start(t *testing.T, env []string) *process {
 			}
 		}
 	}()
-	addr, ok := <-at
-	if !ok {
+	addr := await.Value(t, at, "the program to serve")
+	if addr == "" {
 		t.Fatal("it does not start")
 	}
 	if p.conn, err = grpc.NewClient(addr, grpc.WithTransportCredentials(insecure.NewCredentials())); err != nil {
@@ -244,6 +249,8 @@ func temporal(t *testing.T) string {
 		t.Fatalf("no Temporal server, which `make temporaldev` builds: %v", err)
 	}
 	t.Cleanup(func() { _ = stdin.Close(); _ = cmd.Wait() })
+	slow := time.AfterFunc(await.Limit, func() { _ = cmd.Process.Kill() })
+	defer slow.Stop()
 	var ready struct{ Frontend string }
 	line, err := bufio.NewReader(stdout).ReadBytes('\n')
 	if err != nil || json.Unmarshal(line, &ready) != nil {
@@ -281,8 +288,7 @@ func TestSIGTERMDrainsWhatIsUnderWay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token), 3*time.Minute)
-	t.Cleanup(cancel)
+	ctx := await.Context(t, metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token))
 
 	first := start(t, env)
 	api := expeditionv1.NewExpeditionServiceClient(first.conn)
@@ -307,7 +313,11 @@ func TestSIGTERMDrainsWhatIsUnderWay(t *testing.T) {
 		res, err := api.Execute(ctx, move("under-way", 1))
 		under <- answer{res, err}
 	}()
-	<-n.began
+	select {
+	case <-n.began:
+	case got := <-under:
+		t.Fatalf("the move was answered without being made: %v, %v", got.res, got.err)
+	}
 	go func() {
 		res, err := api.Execute(ctx, move("behind", 0))
 		behind <- answer{res, err}
@@ -316,23 +326,23 @@ func TestSIGTERMDrainsWhatIsUnderWay(t *testing.T) {
 		t.Fatal(err)
 	}
 	// It takes no new calls any more, which tells that it drains.
-	for {
+	await.Until(t, "it takes no calls", func() (bool, any) {
 		conn, err := net.DialTimeout("tcp", first.conn.Target(), time.Second)
-		if err != nil {
-			break
+		if err == nil {
+			_ = conn.Close()
 		}
-		_ = conn.Close()
-	}
-	close(n.goOn)
-	got := <-under
+		return err != nil, "that it takes them"
+	})
+	n.release()
+	got := await.Value(t, under, "the answer to the command under way")
 	if got.err != nil {
 		t.Fatalf("the command under way: %v", got.err)
 	}
-	<-first.read
+	await.Value(t, first.read, "the program to end")
 	if err := first.cmd.Wait(); err != nil {
 		t.Errorf("it ended with %v", err)
 	}
-	waited := <-behind
+	waited := await.Value(t, behind, "the answer to the command behind it")
 
 	second := start(t, env)
 	api = expeditionv1.NewExpeditionServiceClient(second.conn)
@@ -352,7 +362,7 @@ func TestSIGTERMDrainsWhatIsUnderWay(t *testing.T) {
 	if err := second.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		t.Fatal(err)
 	}
-	<-second.read
+	await.Value(t, second.read, "the program to end")
 	if err := second.cmd.Wait(); err != nil {
 		t.Errorf("it ended with %v", err)
 	}

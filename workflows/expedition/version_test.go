@@ -2,6 +2,7 @@ package expedition
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 	"testing"
@@ -91,8 +92,7 @@ func TestAnExpeditionGoesOnUnderAnotherBuild(t *testing.T) {
 		for {
 			// A command that Temporal had given to a worker of the old build when the new one became current may be its last.
 			moves++
-			id := "move-" + string(rune('a'+moves))
-			tb.must("alice", move(name, id, int32(moves%2)), Traveling) //nolint:gosec // few
+			tb.must("alice", move(name, fmt.Sprint("step-", moves), int32(moves%2)), Traveling) //nolint:gosec // few
 			if all := w.all(); strings.HasSuffix(all, by) {
 				return
 			} else if time.Since(begin) > await.Limit {

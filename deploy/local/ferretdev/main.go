@@ -6,27 +6,111 @@
 // does not outlive them, however they die.
 //
 // It is a stand-in and no database to keep a game in: it loses concurrent updates of one document without an error and
-// searches every document for each filter. Unique keys hold, which is all that the journal needs.
+// searches every document for each filter but that of one _id. Unique keys hold, which is all that the journal needs.
 package main
 
 import (
 	"context"
+	"database/sql"
+	"database/sql/driver"
 	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"log/slog"
+	"net/url"
 	"os"
 	"os/signal"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"time"
 
 	"github.com/FerretDB/FerretDB/ferretdb"
+	"modernc.org/sqlite"
 )
 
 // grace is how long open connections may delay the end.
 const grace = 3 * time.Second
+
+func init() { sqlite.RegisterConnectionHook(addLookups) }
+
+// unindexed are the tables of collections that lack the index of addLookups.
+const unindexed = `SELECT t.name FROM sqlite_master t JOIN sqlite_master i ON i.tbl_name = t.name AND i.name = t.name || '__id_'
+WHERE t.type = 'table' AND NOT EXISTS (SELECT 1 FROM sqlite_master l WHERE l.name = t.name || '_lookup')`
+
+// addLookups gives the collections of a database the index by which a document is found by its _id. FerretDB makes one of its
+// own, but its queries spell the same expression in another way, so that SQLite reads the whole table for each of them. It is
+// called for each new connection: those of FerretDB, which come as clients do, and those of visit.
+func addLookups(conn sqlite.ExecQuerierContext, _ string) error {
+	ctx := context.Background()
+	rows, err := conn.QueryContext(ctx, unindexed, nil)
+	if err != nil {
+		return err
+	}
+	var tables []string
+	for name := make([]driver.Value, 1); ; {
+		if err = rows.Next(name); err != nil {
+			break
+		}
+		tables = append(tables, name[0].(string))
+	}
+	if !errors.Is(err, io.EOF) {
+		return errors.Join(err, rows.Close())
+	}
+	if err := rows.Close(); err != nil {
+		return err
+	}
+	for _, table := range tables {
+		// Another connection may make it at the same time, or keep us waiting for too long: then it comes with the next.
+		_, _ = conn.ExecContext(ctx, fmt.Sprintf(`CREATE INDEX IF NOT EXISTS "%[1]s_lookup" ON "%[1]s" (_ferretdb_sjson->'$._id')`, table), nil)
+	}
+	return nil
+}
+
+// Databases are visited soon after they have come, when most of their collections do, and less and less often later.
+const (
+	firstVisit = 200 * time.Millisecond
+	lastVisits = 30 * time.Second
+)
+
+// visit connects now and then to each database in the directory, for addLookups to see its new collections, until ctx ends.
+func visit(ctx context.Context, dir string) {
+	type appointment struct {
+		at   time.Time
+		wait time.Duration
+	}
+	known := map[string]appointment{}
+	tick := time.NewTicker(firstVisit)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case now := <-tick.C:
+			entries, _ := os.ReadDir(dir) // at the end it is gone
+			next := map[string]appointment{}
+			for _, e := range entries {
+				path := filepath.Join(dir, e.Name())
+				if filepath.Ext(path) != ".sqlite" {
+					continue
+				}
+				a, ok := known[path]
+				if !ok || !now.Before(a.at) {
+					a.wait = min(max(2*a.wait, firstVisit), lastVisits)
+					a.at = now.Add(a.wait)
+					// What keeps us out now does so to the next visit's profit: the index only saves time.
+					if db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=rw&_pragma=busy_timeout(1000)"); err == nil {
+						_ = db.PingContext(ctx)
+						_ = db.Close()
+					}
+				}
+				next[path] = a
+			}
+			known = next // those that were dropped are forgotten
+		}
+	}
+}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -77,6 +161,10 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout io.Writer) 
 	if err != nil {
 		return err
 	}
+	var visits sync.WaitGroup
+	visits.Go(func() { visit(ctx, abs) })
+	defer visits.Wait() // before the directory is removed
+	defer cancel()
 	done := make(chan error, 1)
 	go func() { done <- server.Run(ctx) }()
 	// The URI is known once the server listens.

@@ -3,12 +3,16 @@ package main
 import (
 	"bufio"
 	"context"
+	"database/sql"
 	"io"
 	"net"
 	"net/url"
 	"os"
+	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
+	"time"
 )
 
 // start runs the command until its URI is known and returns the address, its standard input and its end.
@@ -77,5 +81,54 @@ func TestEndsWithItsContextAndKeepsItsData(t *testing.T) {
 func TestRefusesAnUnknownFlag(t *testing.T) {
 	if err := run(t.Context(), []string{"-nonsense"}, strings.NewReader(""), io.Discard); err == nil {
 		t.Fatal("no error")
+	}
+}
+
+func TestADocumentIsFoundByItsIDWithoutASearch(t *testing.T) {
+	dir := t.TempDir()
+	path := filepath.Join(dir, "wayfarer.sqlite")
+	db, err := sql.Open("sqlite", "file:"+path+"?_pragma=journal_mode(wal)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = db.Close() }()
+	for _, q := range []string{ // as FerretDB makes a collection, and a table of its own
+		`CREATE TABLE "records_1" (_ferretdb_sjson TEXT NOT NULL) STRICT`,
+		`CREATE UNIQUE INDEX "records_1__id_" ON "records_1" (_ferretdb_sjson->"_id")`,
+		`CREATE TABLE "other" (name TEXT NOT NULL) STRICT`,
+	} {
+		if _, err := db.ExecContext(t.Context(), q); err != nil {
+			t.Fatal(err)
+		}
+	}
+	indexes := func() (n int) {
+		t.Helper()
+		if err := db.QueryRowContext(t.Context(), `SELECT count(*) FROM sqlite_master WHERE type = 'index'`).Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	plan := func() (detail string) {
+		t.Helper()
+		var n int
+		if err := db.QueryRowContext(t.Context(), `EXPLAIN QUERY PLAN SELECT _ferretdb_sjson FROM "records_1" WHERE _ferretdb_sjson->'$._id' = ?`, `"a"`).
+			Scan(&n, &n, &n, &detail); err != nil {
+			t.Fatal(err)
+		}
+		return detail
+	}
+	if got := plan(); !strings.HasPrefix(got, "SCAN") {
+		t.Fatalf("without the index: %s", got)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	gone := make(chan struct{})
+	go func() { defer close(gone); visit(ctx, dir) }()
+	for indexes() < 2 && ctx.Err() == nil {
+		runtime.Gosched()
+	}
+	cancel()
+	<-gone
+	if got := plan(); !strings.HasPrefix(got, "SEARCH records_1 USING INDEX records_1_lookup") || indexes() != 2 {
+		t.Errorf("%d indexes; %s", indexes(), got)
 	}
 }

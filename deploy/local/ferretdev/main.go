@@ -33,7 +33,12 @@ import (
 // grace is how long open connections may delay the end.
 const grace = 3 * time.Second
 
-func init() { sqlite.RegisterConnectionHook(addLookups) }
+func init() {
+	sqlite.RegisterConnectionHook(func(conn sqlite.ExecQuerierContext, _ string) error {
+		_ = addLookups(conn) // the next connection makes what this one could not: it only saves time
+		return nil
+	})
+}
 
 // unindexed are the tables of collections that lack the index of addLookups.
 const unindexed = `SELECT t.name FROM sqlite_master t JOIN sqlite_master i ON i.tbl_name = t.name AND i.name = t.name || '__id_'
@@ -42,7 +47,7 @@ WHERE t.type = 'table' AND NOT EXISTS (SELECT 1 FROM sqlite_master l WHERE l.nam
 // addLookups gives the collections of a database the index by which a document is found by its _id. FerretDB makes one of its
 // own, but its queries spell the same expression in another way, so that SQLite reads the whole table for each of them. It is
 // called for each new connection: those of FerretDB, which come as clients do, and those of visit.
-func addLookups(conn sqlite.ExecQuerierContext, _ string) error {
+func addLookups(conn sqlite.ExecQuerierContext) error {
 	ctx := context.Background()
 	rows, err := conn.QueryContext(ctx, unindexed, nil)
 	if err != nil {
@@ -58,14 +63,14 @@ func addLookups(conn sqlite.ExecQuerierContext, _ string) error {
 	if !errors.Is(err, io.EOF) {
 		return errors.Join(err, rows.Close())
 	}
-	if err := rows.Close(); err != nil {
+	if err = rows.Close(); err != nil {
 		return err
 	}
 	for _, table := range tables {
-		// Another connection may make it at the same time, or keep us waiting for too long: then it comes with the next.
-		_, _ = conn.ExecContext(ctx, fmt.Sprintf(`CREATE INDEX IF NOT EXISTS "%[1]s_lookup" ON "%[1]s" (_ferretdb_sjson->'$._id')`, table), nil)
+		_, e := conn.ExecContext(ctx, fmt.Sprintf(`CREATE INDEX IF NOT EXISTS "%[1]s_lookup" ON "%[1]s" (_ferretdb_sjson->'$._id')`, table), nil)
+		err = errors.Join(err, e)
 	}
-	return nil
+	return err
 }
 
 // Databases are visited soon after they have come, when most of their collections do, and less and less often later.
@@ -99,7 +104,7 @@ func visit(ctx context.Context, dir string) {
 				if !ok || !now.Before(a.at) {
 					a.wait = min(max(2*a.wait, firstVisit), lastVisits)
 					a.at = now.Add(a.wait)
-					// What keeps us out now does so to the next visit's profit: the index only saves time.
+					// What keeps us out now may not the next time.
 					if db, err := sql.Open("sqlite", "file:"+(&url.URL{Path: path}).EscapedPath()+"?mode=rw&_pragma=busy_timeout(1000)"); err == nil {
 						_ = db.PingContext(ctx)
 						_ = db.Close()

@@ -21,6 +21,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"hash"
 	"math"
 	"math/bits"
 )
@@ -82,6 +83,7 @@ func Key(seed []byte, clientSeed string, i uint64) []byte {
 // Source makes the faces of one roll number. It is not safe for concurrent use.
 type Source struct {
 	key   []byte
+	mac   hash.Hash // made for the first block; for the others it remembers the hashes of the key, which are half the work
 	block [sha256.Size]byte
 	next  uint64 // number of the next block
 	used  int    // bytes of block that are used
@@ -129,9 +131,14 @@ func (s *Source) word() (uint64, error) {
 		if s.next > math.MaxUint32 {
 			return 0, ErrExhausted
 		}
-		mac := hmac.New(sha256.New, s.key)
-		mac.Write(binary.BigEndian.AppendUint32(nil, uint32(s.next)))
-		mac.Sum(s.block[:0])
+		if s.mac == nil {
+			s.mac = hmac.New(sha256.New, s.key)
+		} else {
+			s.mac.Reset()
+		}
+		binary.BigEndian.PutUint32(s.block[:], uint32(s.next))
+		s.mac.Write(s.block[:4])
+		s.mac.Sum(s.block[:0])
 		s.next, s.used = s.next+1, 0
 	}
 	w := binary.BigEndian.Uint64(s.block[s.used:])

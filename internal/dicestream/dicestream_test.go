@@ -313,3 +313,12 @@ func BenchmarkFace(b *testing.B) {
 		_, _ = src.Next(6)
 	}
 }
+
+// BenchmarkFaces is a long roll, for which the hashes of the key are made once.
+func BenchmarkFaces(b *testing.B) {
+	b.ReportAllocs()
+	src, _ := NewSource(make([]byte, KeySize))
+	for b.Loop() {
+		_, _ = src.Next(6)
+	}
+}

@@ -8,7 +8,7 @@ import (
 )
 
 // Kind is what an expression is.
-type Kind int
+type Kind uint8
 
 // The kinds of expressions.
 const (
@@ -27,7 +27,7 @@ const (
 )
 
 // Sort is what shows on a die.
-type Sort int
+type Sort uint8
 
 // The sorts of dice.
 const (
@@ -45,9 +45,15 @@ const (
 	Pool
 )
 
-// Expr is an expression. Parentheses are not kept: printing sets those that are needed.
+// Expr is an expression. Parentheses are not kept: printing sets those that are needed. What Parse has made is not to be
+// changed: small numbers are shared between notations.
 type Expr struct {
 	Kind Kind
+	Sort Sort
+	// sound tells that Parse found nothing wrong with dice whose parameters roll none.
+	sound bool
+	// column of its first sign in what was parsed, from 1.
+	column int32
 	// Op is the sign of a Binary, one of "+ - * / // % ^ = <> < <= > >=", or the name of a Call.
 	Op string
 	// Value of a Number, not negative.
@@ -56,23 +62,24 @@ type Expr struct {
 	Args []*Expr
 	// Count and Sides of Dice; a Fate or Custom die has no Sides, a Pool neither.
 	Count, Sides *Expr
-	Sort         Sort
-	// Faces of Custom dice.
-	Faces []int
-	// Normal, Danger and Penalty dice of a Pool.
-	Normal, Danger, Penalty int
+	// Special is nil but for Custom dice and Pools.
+	*Special
 	// Mods of Dice and groups, in the order in which they work.
 	Mods []Mod
 	// Label is a text for people, empty for none.
 	Label string
-	// column of its first sign in what was parsed, from 1.
-	column int
-	// plan of dice whose parameters roll none, as Parse found it.
-	plan *Plan
+}
+
+// Special is what only few dice have.
+type Special struct {
+	// Faces of Custom dice.
+	Faces []int
+	// Normal, Danger and Penalty dice of a Pool.
+	Normal, Danger, Penalty int
 }
 
 // ModKind is what a modifier does. Modifiers work in the order of these constants.
-type ModKind int
+type ModKind uint8
 
 // The kinds of modifiers.
 const (
@@ -398,15 +405,24 @@ func sortMods(mods []Mod) {
 func (n Notation) Dice() int { return n.Expr.dice() }
 
 func (e *Expr) dice() int {
-	sum := e.Normal + e.Danger + e.Penalty
+	if e.Kind == Number {
+		return 0
+	}
+	sum := 0
+	if e.Sort == Pool {
+		sum = e.Normal + e.Danger + e.Penalty
+	}
 	if e.Count != nil && e.Count.Kind == Number {
 		sum = int(e.Count.Value.num)
 	}
 	for _, x := range e.Args {
 		sum += x.dice()
 	}
-	for _, x := range e.Params() {
-		sum += x.dice()
+	var few [fewParams]*Expr
+	for _, x := range e.params(few[:0]) {
+		if x.Kind != Number {
+			sum += x.dice()
+		}
 	}
 	return sum
 }

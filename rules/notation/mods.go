@@ -6,13 +6,24 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
 )
 
-// The modifiers and their spellings; longer ones first where one begins another.
-var modSpellings = []struct {
+// modSpelling is one way to write a modifier.
+type modSpelling struct {
 	text string
 	kind ModKind
 	// compare and number say what may follow: 'o' optional, 'm' mandatory, 0 nothing.
 	compare, number byte
-}{
+}
+
+// modsFrom are the spellings by their first sign.
+var modsFrom = func() (out [128][]modSpelling) {
+	for _, s := range modSpellings {
+		out[s.text[0]] = append(out[s.text[0]], s)
+	}
+	return out
+}()
+
+// The modifiers and their spellings; longer ones first where one begins another.
+var modSpellings = []modSpelling{
 	{"!!p", PenetrateCompound, 'o', 0},
 	{"!!", Compound, 'o', 0},
 	{"!p", Penetrate, 'o', 0},
@@ -70,8 +81,11 @@ func (p *parser) mods(e *Expr) error {
 		if err := p.fits(e, m, column); err != nil {
 			return err
 		}
-		if p.parts++; p.parts > MaxParts {
-			return play.Refuse(TooMuchWork, "a notation has at most %d parts", MaxParts)
+		if err := p.part(); err != nil {
+			return err
+		}
+		if e.Mods == nil && len(p.mod1) > 0 {
+			e.Mods, p.mod1 = p.mod1[:0:1], p.mod1[1:]
 		}
 		e.Mods = append(e.Mods, m)
 	}
@@ -82,10 +96,12 @@ func (p *parser) mod(blank bool) (Mod, bool, error) {
 		to, err := p.param()
 		return Mod{Kind: Success, Compare: &Compare{op, to}}, true, err
 	}
-	if r := p.peek(0); !letter(r) && r != '!' {
+	first := p.lower(0)
+	if !letter(first) && first != '!' {
 		return Mod{}, false, nil // as behind most dice
 	}
-	for _, s := range modSpellings {
+	for i := range modsFrom[first] {
+		s := &modsFrom[first][i]
 		if !p.spells(s.text) || blank && s.text == "d" {
 			continue
 		}
@@ -99,7 +115,9 @@ func (p *parser) mod(blank bool) (Mod, bool, error) {
 		var err error
 		if s.text == "k" || s.text == "d" {
 			if op := p.comparison(); op != "" {
-				m.Kind = map[ModKind]ModKind{KeepHigh: KeepIf, DropLow: DropIf}[m.Kind]
+				if m.Kind = KeepIf; s.text == "d" {
+					m.Kind = DropIf
+				}
 				to, err := p.param()
 				m.Compare = &Compare{op, to}
 				return m, true, err
@@ -115,7 +133,7 @@ func (p *parser) mod(blank bool) (Mod, bool, error) {
 			if p.paramAt() || s.number == 'm' {
 				m.N, err = p.param()
 			} else {
-				m.N = p.put(Expr{Kind: Number, Value: Whole(1), column: start + 1})
+				m.N = p.constant(Whole(1), start+1)
 			}
 			if err != nil {
 				return m, true, err
@@ -123,7 +141,7 @@ func (p *parser) mod(blank bool) (Mod, bool, error) {
 		}
 		if m.Kind >= Explode && m.Kind <= PenetrateCompound {
 			if s.text == "ra" {
-				m.Limit = p.put(Expr{Kind: Number, Value: Whole(1), column: start + 1})
+				m.Limit = p.constant(Whole(1), start+1)
 			} else if p.lower(0) == 'x' {
 				p.at++
 				m.Limit, err = p.param()
@@ -136,8 +154,8 @@ func (p *parser) mod(blank bool) (Mod, bool, error) {
 
 // spells tells whether the text stands here, in small or capital letters.
 func (p *parser) spells(text string) bool {
-	for i, r := range text {
-		if p.lower(i) != r {
+	for i := range len(text) {
+		if p.lower(i) != text[i] {
 			return false
 		}
 	}
@@ -160,23 +178,23 @@ func (p *parser) matching(mandatory, unequal bool) (*Compare, error) {
 	return &Compare{op, to}, err
 }
 
-func (p *parser) paramAt() bool { return digit(p.peek(0)) || p.has("(") }
+func (p *parser) paramAt() bool { return digit(p.peek(0)) || p.peek(0) == '(' }
 
 // param reads a number, maybe with a sign, or an expression in parentheses.
 func (p *parser) param() (*Expr, error) {
 	p.blanks()
 	at := p.at
-	if p.accept("(") {
+	if p.take('(') {
 		e, err := p.compare()
 		if err != nil {
 			return nil, err
 		}
-		if p.blanks(); !p.accept(")") {
+		if p.blanks(); !p.take(')') {
 			return nil, p.fail(`")" or an operator`)
 		}
 		return e, nil
 	}
-	minus := p.accept("-")
+	minus := p.take('-')
 	if !digit(p.peek(0)) {
 		return nil, p.fail("a number or a parenthesis")
 	}
@@ -184,11 +202,14 @@ func (p *parser) param() (*Expr, error) {
 	if err != nil {
 		return nil, err
 	}
-	e, err := p.node(Expr{Kind: Number, Value: v, column: p.at})
-	if err != nil || !minus {
-		return e, err
+	if err := p.part(); err != nil {
+		return nil, err
 	}
-	return p.node(Expr{Kind: Negate, Args: []*Expr{e}, column: at + 1})
+	e := p.constant(v, p.at)
+	if !minus {
+		return e, nil
+	}
+	return p.join(Negate, "", at, e)
 }
 
 // fits refuses modifiers that groups do not take. Where there can only be one, it takes away the one before.
@@ -219,6 +240,9 @@ func (p *parser) fits(e *Expr, m Mod, column int) error {
 	}
 	if m.Kind == Failure && !slices.ContainsFunc(e.Mods, func(other Mod) bool { return other.Kind == Success }) {
 		return refuse("found %q, expected a success such as >4 before it", name)
+	}
+	if len(e.Mods) == 0 {
+		return nil
 	}
 	switch c := class(m.Kind); c { //nolint:exhaustive // the others add up
 	case Explode, Unique, Min, Max, Success, Failure, SortUp:

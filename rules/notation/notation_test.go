@@ -418,6 +418,25 @@ func TestRoll(t *testing.T) {
 	}
 }
 
+// history is all that a result tells of a die.
+type history struct {
+	Sides, Value      int32
+	Exploded, Dropped bool
+	Why               string
+	Success, Critical int8
+	Steps             []Step
+}
+
+func histories(r *Result) (out []history) {
+	for i := range r.Dice {
+		d := &r.Dice[i]
+		out = append(out, history{
+			r.Sides, d.Value, d.Exploded, d.Dropped, r.DroppedBy(d), d.Success, d.Critical, slices.Collect(r.Steps(d)),
+		})
+	}
+	return out
+}
+
 func TestEveryDieHasItsHistory(t *testing.T) {
 	t.Parallel()
 	r, err := scripted(t, "3d6ro1!kh2cs6cfsd", 1, 6, 6, 2, 3, 1, 1)
@@ -425,22 +444,22 @@ func TestEveryDieHasItsHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	// 1 is rolled again to 6, which explodes to 6, which explodes to 2; then 3; then 1, again 1.
-	want := []Die{
+	want := []history{
 		{Sides: 6, Value: 6, Critical: 1, Steps: []Step{{First, 1, 1}, {Rerolled, 6, 6}}},
 		{Sides: 6, Value: 6, Critical: 1, Exploded: true, Steps: []Step{{First, 6, 6}}},
 		{Sides: 6, Value: 3, Dropped: true, Why: "kh2", Steps: []Step{{First, 3, 3}}},
 		{Sides: 6, Value: 2, Dropped: true, Why: "kh2", Exploded: true, Steps: []Step{{First, 2, 2}}},
 		{Sides: 6, Value: 1, Dropped: true, Why: "kh2", Critical: -1, Steps: []Step{{First, 1, 1}, {Rerolled, 1, 1}}},
 	}
-	if d := cmp.Diff(want, r.Dice); d != "" {
+	if d := cmp.Diff(want, histories(r)); d != "" {
 		t.Error(d)
 	}
 	r, err = scripted(t, "1d6!!pr2", 6, 2, 6, 3)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want = []Die{{Sides: 6, Value: 13, Steps: []Step{{First, 6, 6}, {Added, 2, 1}, {Rerolled, 6, 5}, {Added, 3, 2}}}}
-	if d := cmp.Diff(want, r.Dice); d != "" {
+	want = []history{{Sides: 6, Value: 13, Steps: []Step{{First, 6, 6}, {Added, 2, 1}, {Rerolled, 6, 5}, {Added, 3, 2}}}}
+	if d := cmp.Diff(want, histories(r)); d != "" {
 		t.Error(d)
 	}
 	r, err = scripted(t, "3d6ro1rol1eh2kl4", 5, 1, 2, 5, 1, 3, 4, 1, 6)
@@ -448,21 +467,21 @@ func TestEveryDieHasItsHistory(t *testing.T) {
 		t.Fatal(err)
 	}
 	// 5; 1 again to 2; 5. The lowest, 2, again to 1, which ro1 rolls to 3. Both fives explode, the second to 1, again to 6.
-	want = []Die{
+	want = []history{
 		{Sides: 6, Value: 5, Steps: []Step{{First, 5, 5}}},
 		{Sides: 6, Value: 4, Exploded: true, Steps: []Step{{First, 4, 4}}},
 		{Sides: 6, Value: 3, Steps: []Step{{First, 1, 1}, {Rerolled, 2, 2}, {Rerolled, 1, 1}, {Rerolled, 3, 3}}},
 		{Sides: 6, Value: 5, Steps: []Step{{First, 5, 5}}},
 		{Sides: 6, Value: 6, Dropped: true, Why: "kl4", Exploded: true, Steps: []Step{{First, 1, 1}, {Rerolled, 6, 6}}},
 	}
-	if d := cmp.Diff(want, r.Dice); d != "" {
+	if d := cmp.Diff(want, histories(r)); d != "" {
 		t.Error(d)
 	}
 	r, err = scripted(t, "{2d6, 1d4}kh1", 3, 3, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if p := r.Parts; len(p) != 2 || p[0].Dropped || !p[1].Dropped || p[1].Why != "kh1" || p[1].Value != Whole(4) {
+	if p := r.Parts; len(p) != 2 || p[0].Dropped || !p[1].Dropped || p[1].Why() != "kh1" || p[1].Value != Whole(4) {
 		t.Errorf("parts %+v", p)
 	}
 }
@@ -569,12 +588,13 @@ func exprs(t *rapid.T, depth int) *Expr {
 		switch e.Sort {
 		case Pool:
 			e.Count, e.Sides = nil, nil
-			e.Normal, e.Danger, e.Penalty = rapid.IntRange(0, 9).Draw(t, "n"), rapid.IntRange(0, 9).Draw(t, "d"), rapid.IntRange(0, 9).Draw(t, "p")
+			n := func(name string) int { return rapid.IntRange(0, 9).Draw(t, name) }
+			e.Special = &Special{Normal: n("n"), Danger: n("d"), Penalty: n("p")}
 			return label(e)
 		case Fate, FateOne:
 			e.Sides = nil
 		case Custom:
-			e.Sides, e.Faces = nil, rapid.SliceOfN(rapid.IntRange(-9, 9), 2, 4).Draw(t, "faces")
+			e.Sides, e.Special = nil, &Special{Faces: rapid.SliceOfN(rapid.IntRange(-9, 9), 2, 4).Draw(t, "faces")}
 		case Plain, Usage:
 		}
 		for _, m := range rapid.SliceOfNDistinct(rapid.IntRange(int(Reroll), int(SortUp)), 0, 4, func(k int) int { return k }).Draw(t, "mods") {
@@ -690,22 +710,102 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-func BenchmarkNotation(b *testing.B) {
+// ordinary is a plain generator.
+func ordinary() func(sides int) (int, error) {
+	s := uint64(1)
+	return func(sides int) (int, error) {
+		s = s*6364136223846793005 + 1442695040888963407
+		return int(s>>33)%sides + 1, nil
+	}
+}
+
+func parseAndRoll(tb testing.TB, text string, dice *play.Dice) {
+	tb.Helper()
+	n, err := Parse(text)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := n.Roll("bench", dice); err != nil {
+		tb.Fatal(err)
+	}
+}
+
+// Not parallel: other tests would allocate in between.
+func TestFewAllocations(t *testing.T) { //nolint:paralleltest // see above
+	for text, want := range map[string]struct {
+		allocations float64
+		dice        int
+	}{
+		// One is for the source of the dice.
+		"1d20":     {1 + 2, 1},  // the expression; the result with its die
+		"4d6kh3+4": {1 + 2, 4},  // the expression; all results with the dice and what dropped them
+		"10d6!":    {1 + 3, 12}, // the expression; the result; the dice, seldom more of them than there is room for
+		"6":        {1 + 2, 0},
+	} {
+		next := ordinary()
+		record := testing.AllocsPerRun(500, func() { // what the dice take for their record
+			dice := play.NewDice(next)
+			for range want.dice {
+				dice.Roll("bench", 6)
+			}
+		})
+		all := testing.AllocsPerRun(500, func() { parseAndRoll(t, text, play.NewDice(next)) })
+		if got := all - record; got > want.allocations {
+			t.Errorf("%s: %v allocations, want at most %v", text, got, want.allocations)
+		}
+	}
+}
+
+// The story of a long roll is told whole, although steps of many dice lie between one another.
+func TestStepsOfDiceRolledInTurns(t *testing.T) {
+	t.Parallel()
+	r, err := scripted(t, "3d6roh1u", 2, 5, 2, 2, 4, 2, 6)
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 5, the highest, is rolled again to 2; then the second and the third are not unique.
+	want := []history{
+		{Sides: 6, Value: 2, Steps: []Step{{First, 2, 2}}},
+		{Sides: 6, Value: 4, Steps: []Step{{First, 5, 5}, {Rerolled, 2, 2}, {Distinct, 4, 4}}},
+		{Sides: 6, Value: 6, Steps: []Step{{First, 2, 2}, {Distinct, 2, 2}, {Distinct, 6, 6}}},
+	}
+	if d := cmp.Diff(want, histories(r)); d != "" {
+		t.Error(d)
+	}
+	for s := range r.Steps(&r.Dice[1]) {
+		if s.Kind != First {
+			t.Fatalf("step %v, want only the first one", s)
+		}
+		break
+	}
+}
+
+// What a pattern matches among whole numbers is what it matches one by one.
+func TestWholesOfPatterns(t *testing.T) {
+	t.Parallel()
+	bounds := []Value{
+		Whole(0), Whole(3), Whole(-3), fraction(5, 2), fraction(-5, 2), fraction(1, 3), Whole(math.MaxInt64), Whole(-math.MaxInt64),
+	}
+	for _, op := range []string{"=", "<>", "<", "<=", ">", ">="} {
+		for _, to := range bounds {
+			p := Pattern{op, to}
+			w := p.wholes()
+			for v := -5; v <= 5; v++ {
+				if got, want := w.has(v), p.Matches(v); got != want {
+					t.Errorf("%d %s %s: %v, want %v", v, op, to, got, want)
+				}
+			}
+		}
+	}
+}
+
+func BenchmarkParseAndRoll(b *testing.B) {
 	for _, text := range []string{"1d20", "4d6kh3+4", "10d6!"} {
 		b.Run(text, func(b *testing.B) {
 			b.ReportAllocs()
-			s := uint64(1)
+			next := ordinary()
 			for b.Loop() {
-				n, err := Parse(text)
-				if err != nil {
-					b.Fatal(err)
-				}
-				if _, err := n.Roll("bench", play.NewDice(func(sides int) (int, error) {
-					s = s*6364136223846793005 + 1442695040888963407
-					return int(s>>33)%sides + 1, nil
-				})); err != nil {
-					b.Fatal(err)
-				}
+				parseAndRoll(b, text, play.NewDice(next))
 			}
 		})
 	}

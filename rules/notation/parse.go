@@ -60,35 +60,35 @@ func Parse(text string) (Notation, error) {
 	if len(text) > 4*MaxLength {
 		return Notation{}, tooLong()
 	}
-	raw := []rune(text)
-	if len(raw) > MaxLength {
-		return Notation{}, tooLong()
+	p := parser{text: text}
+	plainly := true
+	for i := range len(text) {
+		plainly = plainly && text[i] < utf8.RuneSelf
+		p.joins = p.joins || text[i] >= '(' && text[i] <= '/' // one of ( ) * + , - . /
 	}
-	p := parser{raw: raw, text: raw}
-	for i, r := range raw {
-		if q := plain(r); q != r {
-			if &p.text[0] == &raw[0] {
-				p.text = slices.Clone(raw)
-			}
-			p.text[i] = q
-		}
+	if !plainly {
+		p.widen()
+	}
+	length := len(p.text)
+	if length > MaxLength {
+		return Notation{}, tooLong()
 	}
 	e, err := p.whole()
 	if err != nil {
 		return Notation{}, err
 	}
 	n := Notation{Expr: e, Comment: strings.Join(p.comments, " ")}
-	if len([]rune(n.Comment)) > MaxLabel {
+	if utf8.RuneCountInString(n.Comment) > MaxLabel {
 		return Notation{}, play.Refuse(TooMuchWork, "a comment has at most %d characters", MaxLabel)
 	}
-	if n.Dice() > MaxDice {
+	if p.dices > MaxDice && n.Dice() > MaxDice {
 		return Notation{}, play.Refuse(TooMuchWork, "a notation has at most %d dice", MaxDice)
 	}
 	if _, _, err := e.foresee(true); err != nil {
 		return Notation{}, err
 	}
 	// The canonical spelling may be longer, and is to be read again.
-	if len(raw) > MaxLength/4 && len([]rune(n.String())) > MaxLength {
+	if length > MaxLength/4 && utf8.RuneCountInString(n.String()) > MaxLength {
 		return Notation{}, tooLong()
 	}
 	return n, nil
@@ -119,25 +119,117 @@ func plain(r rune) rune {
 	return r
 }
 
+// The signs that are not ASCII but mean something.
+const (
+	atMost = utf8.RuneSelf + iota
+	atLeast
+	unequal
+	noSign // the others, of labels and comments
+)
+
 type parser struct {
-	raw, text []rune
+	// text has one byte for each character, so that a place in it is a column.
+	text string
+	// raw are the characters of a text that is not ASCII, tame those that they stand for.
+	raw, tame []rune
 	at        int
 	parts     int
+	dices     int // how many dice were read, those of modifiers that another took the place of included
 	depth     int
 	comments  []string
-	// room is where the next parts go: most notations need few, and one allocation is cheaper than one for each.
-	room []Expr
+	// joins tells that the text seems to have several parts.
+	joins bool
+	// nodes, args and mod1 are where the next parts, pairs of operands and first modifiers go: one allocation for all that
+	// most notations need is cheaper than one for each.
+	nodes []Expr
+	args  []*Expr
+	mod1  []Mod
+	grown bool
 }
 
-// put keeps a part without counting it.
-func (p *parser) put(e Expr) *Expr {
-	if len(p.room) == 0 {
-		p.room = make([]Expr, min(max(len(p.text)-p.at, 1), 8))
+// grow makes room for parts: for dice alone, for a short formula, or for some of a long one.
+func (p *parser) grow() {
+	switch {
+	case p.grown:
+		p.nodes, p.args = make([]Expr, 8), make([]*Expr, 8)
+	case p.joins:
+		room := new(struct {
+			nodes [3]Expr
+			args  [2]*Expr
+			mod1  [1]Mod
+		})
+		p.nodes, p.args, p.mod1 = room.nodes[:], room.args[:], room.mod1[:]
+	default:
+		room := new(struct {
+			nodes [1]Expr
+			mod1  [1]Mod
+		})
+		p.nodes, p.mod1 = room.nodes[:], room.mod1[:]
 	}
-	at := &p.room[0]
-	p.room = p.room[1:]
-	*at = e
-	return at
+	p.grown = true
+}
+
+// widen reads a text that is not ASCII.
+func (p *parser) widen() {
+	p.raw = []rune(p.text)
+	p.tame = make([]rune, len(p.raw))
+	signs := make([]byte, len(p.raw))
+	for i, r := range p.raw {
+		r = plain(r)
+		p.tame[i] = r
+		switch {
+		case r < utf8.RuneSelf:
+			signs[i] = byte(r) //nolint:gosec // ASCII
+		case r == '≤':
+			signs[i] = atMost
+		case r == '≥':
+			signs[i] = atLeast
+		case r == '≠':
+			signs[i] = unequal
+		default:
+			signs[i] = noSign
+		}
+	}
+	p.text = string(signs)
+}
+
+// words are the characters between two places, joined by single blanks.
+func (p *parser) words(from, end int) string {
+	text := p.text[from:end]
+	if p.tame != nil {
+		text = string(p.tame[from:end])
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+// put makes a part without counting it. The column is from 1.
+func (p *parser) put(kind Kind, column int) *Expr {
+	if len(p.nodes) == 0 {
+		p.grow()
+	}
+	e := &p.nodes[0]
+	p.nodes = p.nodes[1:]
+	e.Kind, e.column = kind, int32(column) //nolint:gosec // at most MaxLength
+	return e
+}
+
+// numbers are the small ones that dice and modifiers have. Nothing is wrong with them wherever they stand, so that none
+// needs a column of its own.
+var numbers = func() (out [101]Expr) {
+	for i := range out {
+		out[i].Value = Whole(int64(i))
+	}
+	return out
+}()
+
+// constant is a number that nothing is done to: no label can follow it.
+func (p *parser) constant(v Value, column int) *Expr {
+	if v.IsWhole() && v.num > 0 && v.num < int64(len(numbers)) {
+		return &numbers[v.num]
+	}
+	e := p.put(Number, column)
+	e.Value = v
+	return e
 }
 
 func (p *parser) whole() (*Expr, error) {
@@ -152,20 +244,20 @@ func (p *parser) whole() (*Expr, error) {
 }
 
 // peek is the sign at a distance, 0 beyond the end.
-func (p *parser) peek(ahead int) rune {
+func (p *parser) peek(ahead int) byte {
 	if p.at+ahead < len(p.text) {
 		return p.text[p.at+ahead]
 	}
 	return 0
 }
 
+// has tells whether a text of ASCII stands here.
 func (p *parser) has(s string) bool {
 	ahead := 0
-	for _, r := range s {
-		if p.peek(ahead) != r {
+	for ; ahead < len(s); ahead++ {
+		if p.peek(ahead) != s[ahead] {
 			return false
 		}
-		ahead++
 	}
 	return true
 }
@@ -178,12 +270,21 @@ func (p *parser) accept(s string) bool {
 	return true
 }
 
-func digit(r rune) bool { return r >= '0' && r <= '9' }
+// take accepts a single sign.
+func (p *parser) take(r byte) bool {
+	if p.peek(0) != r {
+		return false
+	}
+	p.at++
+	return true
+}
 
-func letter(r rune) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
+func digit(r byte) bool { return r >= '0' && r <= '9' }
+
+func letter(r byte) bool { return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' }
 
 // lower is the sign at a distance as a small letter.
-func (p *parser) lower(ahead int) rune {
+func (p *parser) lower(ahead int) byte {
 	r := p.peek(ahead)
 	if r >= 'A' && r <= 'Z' {
 		r += 'a' - 'A'
@@ -191,14 +292,20 @@ func (p *parser) lower(ahead int) rune {
 	return r
 }
 
-// blanks passes over blanks and comments.
+// blanks passes over blanks and comments, all of which begin with a sign that is not above the slash.
 func (p *parser) blanks() {
+	if p.at < len(p.text) && p.text[p.at] <= '/' {
+		p.pass()
+	}
+}
+
+func (p *parser) pass() {
 	for p.at < len(p.text) {
 		switch r := p.text[p.at]; {
 		case r == ' ' || r == '\t' || r == '\n' || r == '\r':
 			p.at++
 		case r == '#':
-			p.comment(p.at+1, len(p.raw), len(p.raw))
+			p.comment(p.at+1, len(p.text), len(p.text))
 		case p.has("/*"):
 			end := p.at + 2
 			for end < len(p.text) && !(p.text[end] == '*' && end+1 < len(p.text) && p.text[end+1] == '/') {
@@ -209,7 +316,7 @@ func (p *parser) blanks() {
 			}
 			p.comment(p.at+2, end, end+2)
 		case p.has("//") && !p.operand(2):
-			p.comment(p.at+2, len(p.raw), len(p.raw))
+			p.comment(p.at+2, len(p.text), len(p.text))
 		default:
 			return
 		}
@@ -218,14 +325,11 @@ func (p *parser) blanks() {
 
 // comment keeps the text up to end and goes on at next.
 func (p *parser) comment(from, end, next int) {
-	if text := tidy(p.text[from:end]); text != "" {
+	if text := p.words(from, end); text != "" {
 		p.comments = append(p.comments, text)
 	}
 	p.at = next
 }
-
-// tidy joins the words of a text by single blanks.
-func tidy(text []rune) string { return strings.Join(strings.Fields(string(text)), " ") }
 
 // operand tells whether an operand may begin at a distance: two slashes before one divide, else they begin a comment.
 func (p *parser) operand(ahead int) bool {
@@ -234,18 +338,18 @@ func (p *parser) operand(ahead int) bool {
 	}
 	r := p.lower(ahead)
 	switch {
-	case digit(r), strings.ContainsRune("({+-.", r) && r != 0:
+	case digit(r), strings.IndexByte("({+-.", r) >= 0:
 		return true
 	case r == 'u':
 		return p.lower(ahead+1) == 'd' && digit(p.peek(ahead+2))
 	case r == 'd' && p.dieAt(ahead):
 		return true
 	}
-	name := ""
-	for ; letter(p.peek(ahead)); ahead++ {
-		name += string(p.lower(ahead))
+	from := p.at + ahead
+	for letter(p.peek(ahead)) {
+		ahead++
 	}
-	_, known := functions[name]
+	_, known := functions[strings.ToLower(p.text[min(from, len(p.text)):min(p.at+ahead, len(p.text))])]
 	return known && p.peek(ahead) == '('
 }
 
@@ -260,12 +364,36 @@ func (p *parser) dieAt(ahead int) bool {
 	return false
 }
 
-// node counts a part.
-func (p *parser) node(e Expr) (*Expr, error) {
+// part counts one.
+func (p *parser) part() error {
 	if p.parts++; p.parts > MaxParts {
-		return nil, play.Refuse(TooMuchWork, "a notation has at most %d parts", MaxParts)
+		return play.Refuse(TooMuchWork, "a notation has at most %d parts", MaxParts)
 	}
-	return p.put(e), nil
+	return nil
+}
+
+// node makes a part and counts it.
+func (p *parser) node(kind Kind, column int) (*Expr, error) {
+	if err := p.part(); err != nil {
+		return nil, err
+	}
+	return p.put(kind, column), nil
+}
+
+// join makes a part of one or two operands; its sign stands at the place, from 0.
+func (p *parser) join(kind Kind, op string, at int, operands ...*Expr) (*Expr, error) {
+	e, err := p.node(kind, at+1)
+	if err != nil {
+		return nil, err
+	}
+	n := len(operands)
+	if len(p.args) < n {
+		p.args = make([]*Expr, 8)
+	}
+	e.Op = op
+	e.Args, p.args = p.args[:n:n], p.args[n:]
+	copy(e.Args, operands)
+	return e, nil
 }
 
 // deeper counts a level of nesting.
@@ -280,8 +408,7 @@ func (p *parser) compare() (*Expr, error) {
 	if err := p.deeper(); err != nil {
 		return nil, err
 	}
-	defer func() { p.depth-- }()
-	left, err := p.sum()
+	e, err := p.sum()
 	if err != nil {
 		return nil, err
 	}
@@ -291,30 +418,50 @@ func (p *parser) compare() (*Expr, error) {
 	if op == "" && p.accept("!=") {
 		op = "<>"
 	}
-	if op == "" {
-		return left, nil
+	if op != "" {
+		right, err := p.sum()
+		if err != nil {
+			return nil, err
+		}
+		if e, err = p.join(Binary, op, at, e, right); err != nil {
+			return nil, err
+		}
 	}
-	right, err := p.sum()
-	if err != nil {
-		return nil, err
-	}
-	return p.node(Expr{Kind: Binary, Op: op, Args: []*Expr{left, right}, column: at + 1})
+	p.depth--
+	return e, nil
 }
 
 // comparison reads a sign of comparison, but not "!=", which dice take for an explosion.
 func (p *parser) comparison() string {
 	switch p.peek(0) {
-	case '<', '=', '>', '≤', '≥', '≠':
-	default:
-		return ""
-	}
-	for _, s := range []struct{ text, op string }{
-		{"<>", "<>"}, {"<=", "<="}, {">=", ">="}, {"==", "="}, {"=", "="}, {"<", "<"}, {">", ">"}, {"≤", "<="}, {"≥", ">="}, {"≠", "<>"},
-	} {
-		if p.has(s.text) {
-			p.at += utf8.RuneCountInString(s.text)
-			return s.op
+	case '=':
+		p.at++
+		p.take('=')
+		return "="
+	case '<':
+		p.at++
+		switch {
+		case p.take('>'):
+			return "<>"
+		case p.take('='):
+			return "<="
 		}
+		return "<"
+	case '>':
+		p.at++
+		if p.take('=') {
+			return ">="
+		}
+		return ">"
+	case atMost:
+		p.at++
+		return "<="
+	case atLeast:
+		p.at++
+		return ">="
+	case unequal:
+		p.at++
+		return "<>"
 	}
 	return ""
 }
@@ -325,17 +472,18 @@ func (p *parser) sum() (*Expr, error) {
 		p.blanks()
 		at := p.at
 		var op string
-		switch {
-		case p.accept("+"):
+		switch p.peek(0) {
+		case '+':
 			op = "+"
-		case p.accept("-"):
+		case '-':
 			op = "-"
 		default:
 			return left, nil
 		}
+		p.at++
 		var right *Expr
 		if right, err = p.product(); err == nil {
-			left, err = p.node(Expr{Kind: Binary, Op: op, Args: []*Expr{left, right}, column: at + 1})
+			left, err = p.join(Binary, op, at, left, right)
 		}
 	}
 	return nil, err
@@ -347,23 +495,25 @@ func (p *parser) product() (*Expr, error) {
 		p.blanks()
 		at := p.at
 		var op string
-		switch {
-		case p.has("**"):
-			return left, nil
-		case p.accept("*"):
+		switch p.peek(0) {
+		case '*':
+			if p.peek(1) == '*' {
+				return left, nil
+			}
 			op = "*"
-		case p.accept("//"):
-			op = "//"
-		case p.accept("/"):
-			op = "/"
-		case p.accept("%"):
+		case '/':
+			if op = "/"; p.peek(1) == '/' {
+				op = "//"
+			}
+		case '%':
 			op = "%"
 		default:
 			return left, nil
 		}
+		p.at += len(op)
 		var right *Expr
 		if right, err = p.unary(); err == nil {
-			left, err = p.node(Expr{Kind: Binary, Op: op, Args: []*Expr{left, right}, column: at + 1})
+			left, err = p.join(Binary, op, at, left, right)
 		}
 	}
 	return nil, err
@@ -372,19 +522,19 @@ func (p *parser) product() (*Expr, error) {
 func (p *parser) unary() (*Expr, error) {
 	p.blanks()
 	at := p.at
-	minus := p.accept("-")
-	if !minus && !p.accept("+") {
+	minus := p.take('-')
+	if !minus && !p.take('+') {
 		return p.power()
 	}
 	if err := p.deeper(); err != nil {
 		return nil, err
 	}
-	defer func() { p.depth-- }()
 	e, err := p.unary()
+	p.depth--
 	if err != nil || !minus {
 		return e, err
 	}
-	return p.node(Expr{Kind: Negate, Args: []*Expr{e}, column: at + 1})
+	return p.join(Negate, "", at, e)
 }
 
 func (p *parser) power() (*Expr, error) {
@@ -394,48 +544,49 @@ func (p *parser) power() (*Expr, error) {
 	}
 	p.blanks()
 	at := p.at
-	if !p.accept("^") && !p.accept("**") {
+	if !p.take('^') && !p.accept("**") {
 		return base, nil
 	}
 	if err := p.deeper(); err != nil {
 		return nil, err
 	}
-	defer func() { p.depth-- }()
 	exponent, err := p.unary()
+	p.depth--
 	if err != nil {
 		return nil, err
 	}
-	return p.node(Expr{Kind: Binary, Op: "^", Args: []*Expr{base, exponent}, column: at + 1})
+	return p.join(Binary, "^", at, base, exponent)
 }
 
 func (p *parser) labelled() (*Expr, error) {
 	e, err := p.atom()
 	for err == nil {
-		if p.blanks(); !p.has("[") {
+		if p.blanks(); p.peek(0) != '[' {
 			return e, nil
 		}
 		start := p.at
-		end := slices.Index(p.text[start:], ']')
-		if end < 0 {
+		size := strings.IndexByte(p.text[start:], ']')
+		if size < 0 {
 			p.at = len(p.text)
 			return nil, p.fail(`"]"`)
 		}
-		text := tidy(p.text[start+1 : start+end])
-		switch {
+		end := start + size
+		text := p.words(start+1, end)
+		switch again := strings.IndexByte(p.text[start+1:end], '['); {
 		case text == "":
 			p.at++
 			return nil, p.fail("the text of a label")
-		case strings.ContainsRune(text, '['):
-			p.at = start + 1 + slices.Index(p.text[start+1:], '[')
+		case again >= 0:
+			p.at = start + 1 + again
 			return nil, p.fail(`"]"`)
 		case e.Label != "":
 			text = e.Label + ", " + text
 		}
-		if len([]rune(text)) > MaxLabel {
+		if utf8.RuneCountInString(text) > MaxLabel {
 			return nil, play.Refuse(TooMuchWork, "column %d: a label has at most %d characters", start+1, MaxLabel)
 		}
 		e.Label = text
-		p.at = start + end + 1
+		p.at = end + 1
 	}
 	return nil, err
 }
@@ -449,20 +600,23 @@ func (p *parser) atom() (*Expr, error) {
 		if err != nil {
 			return nil, err
 		}
-		e, err := p.node(Expr{Kind: Number, Value: v, column: at + 1})
-		if err != nil || p.lower(0) != 'd' && (p.lower(0) != 'u' || p.lower(1) != 'd') {
-			return e, err
+		if err := p.part(); err != nil {
+			return nil, err
 		}
-		return p.dice(e, at)
+		if p.lower(0) == 'd' || p.lower(0) == 'u' && p.lower(1) == 'd' {
+			return p.dice(p.constant(v, at+1), at)
+		}
+		e := p.put(Number, at+1)
+		e.Value = v
+		return e, nil
 	case r == 'd' || r == 'u' && p.lower(1) == 'd':
 		if p.lower(1) == 'w' && r == 'd' {
 			return p.pool()
 		}
-		e, err := p.node(Expr{Kind: Number, Value: Whole(1), column: at + 1})
-		if err != nil {
+		if err := p.part(); err != nil {
 			return nil, err
 		}
-		return p.dice(e, at)
+		return p.dice(p.constant(Whole(1), at+1), at)
 	case r == '(':
 		return p.parens()
 	case r == '{':
@@ -522,10 +676,10 @@ func (p *parser) parens() (*Expr, error) {
 		return nil, err
 	}
 	p.blanks()
-	if p.has(",") {
+	if p.peek(0) == ',' {
 		return p.group(')', e, at)
 	}
-	if !p.accept(")") {
+	if !p.take(')') {
 		return nil, p.fail(`")" or an operator`)
 	}
 	if p.lower(0) == 'd' && p.dieAt(0) && p.lower(1) != 'w' || p.lower(0) == 'u' && p.lower(1) == 'd' {
@@ -535,7 +689,7 @@ func (p *parser) parens() (*Expr, error) {
 }
 
 // group reads parts up to the end sign, the first maybe read already.
-func (p *parser) group(end rune, first *Expr, at int) (*Expr, error) {
+func (p *parser) group(end byte, first *Expr, at int) (*Expr, error) {
 	var parts []*Expr
 	if first != nil {
 		parts = append(parts, first)
@@ -543,13 +697,13 @@ func (p *parser) group(end rune, first *Expr, at int) (*Expr, error) {
 	for {
 		if len(parts) > 0 {
 			p.blanks()
-			if p.accept(string(end)) {
+			if p.take(end) {
 				break
 			}
-			if !p.accept(",") {
-				return nil, p.fail(`"," or "` + string(end) + `"`)
+			if !p.take(',') {
+				return nil, p.fail(`"," or "` + string(rune(end)) + `"`)
 			}
-			if p.blanks(); end == ')' && p.accept(")") { // a comma more
+			if p.blanks(); end == ')' && p.take(')') { // a comma more
 				break
 			}
 		}
@@ -562,45 +716,46 @@ func (p *parser) group(end rune, first *Expr, at int) (*Expr, error) {
 	if end == ')' && len(parts) == 1 {
 		return parts[0], nil // a set of one part, of which nothing can be chosen
 	}
-	e, err := p.node(Expr{Kind: Group, Args: parts, column: at + 1})
+	e, err := p.node(Group, at+1)
 	if err != nil {
 		return nil, err
 	}
+	e.Args = parts
 	return e, p.mods(e)
 }
 
 func (p *parser) call() (*Expr, error) {
 	at := p.at
-	name := ""
 	for letter(p.peek(0)) {
-		name += string(p.lower(0))
 		p.at++
 	}
+	name := strings.ToLower(p.text[at:p.at])
 	arity, known := functions[name]
 	if !known {
 		p.at = at
 		return nil, p.fail("a number, dice such as 2d6, or a function")
 	}
 	p.blanks()
-	if !p.accept("(") {
+	if !p.take('(') {
 		return nil, p.fail(`"(" of ` + name)
 	}
-	e, err := p.node(Expr{Kind: Call, Op: name, column: at + 1})
+	e, err := p.node(Call, at+1)
 	if err != nil {
 		return nil, err
 	}
+	e.Op = name
 	for {
 		arg, err := p.compare()
 		if err != nil {
 			return nil, err
 		}
 		e.Args = append(e.Args, arg)
-		if p.blanks(); !p.accept(",") {
+		if p.blanks(); !p.take(',') {
 			break
 		}
 	}
 	switch {
-	case !p.has(")"):
+	case p.peek(0) != ')':
 		return nil, p.fail(`"," or ")"`)
 	case arity > 0 && len(e.Args) != arity:
 		return nil, p.fail(name + " with " + strconv.Itoa(arity) + " arguments")
@@ -611,25 +766,32 @@ func (p *parser) call() (*Expr, error) {
 
 // pool reads a Danger World pool such as dw5d2p1.
 func (p *parser) pool() (*Expr, error) {
-	e := Expr{Kind: Dice, Sort: Pool, column: p.at + 1}
-	for _, part := range []struct {
-		text string
+	at := p.at
+	var dice Special
+	for _, part := range [...]struct {
+		mark string
 		n    *int
-	}{{"dw", &e.Normal}, {"d", &e.Danger}, {"p", &e.Penalty}} {
+	}{{"dw", &dice.Normal}, {"d", &dice.Danger}, {"p", &dice.Penalty}} {
 		start := p.at
-		if p.lower(0) != rune(part.text[0]) {
+		if p.lower(0) != part.mark[0] {
 			continue
 		}
-		p.at += len(part.text)
+		p.at += len(part.mark)
 		if !digit(p.peek(0)) {
 			return nil, p.fail("a number of dice")
 		}
 		var ok bool
-		if *part.n, ok = p.digits(MaxDice); !ok || e.Normal+e.Danger+e.Penalty > MaxDice {
+		if *part.n, ok = p.digits(MaxDice); !ok || dice.Normal+dice.Danger+dice.Penalty > MaxDice {
 			return nil, play.Refuse(TooMuchWork, "column %d: a notation has at most %d dice", start+1, MaxDice)
 		}
 	}
-	return p.node(e)
+	e, err := p.node(Dice, at+1)
+	if err != nil {
+		return nil, err
+	}
+	e.Sort, e.Special = Pool, &dice
+	p.dices += dice.Normal + dice.Danger + dice.Penalty
+	return e, nil
 }
 
 // dice reads what follows the count.
@@ -643,9 +805,13 @@ func (p *parser) dice(count *Expr, at int) (*Expr, error) {
 			return nil, play.Refuse(TooMuchWork, "column %d: a notation has at most %d dice", at+1, MaxDice)
 		}
 	}
-	e, err := p.node(Expr{Kind: Dice, Count: count, column: at + 1})
+	e, err := p.node(Dice, at+1)
 	if err != nil {
 		return nil, err
+	}
+	e.Count = count
+	if count.Kind == Number {
+		p.dices += int(count.Value.num)
 	}
 	if p.lower(0) == 'u' {
 		e.Sort = Usage
@@ -674,13 +840,13 @@ func (p *parser) sides(e *Expr) error {
 			p.at = at
 			return p.fail("4, 6, 8, 10, 12 or 20 sides of a usage die")
 		}
-		e.Sides = p.put(Expr{Kind: Number, Value: Whole(int64(n)), column: at + 1})
+		e.Sides = p.constant(Whole(int64(n)), at+1)
 		return nil
 	case e.Sort == Usage:
 		return p.fail("4, 6, 8, 10, 12 or 20 sides of a usage die")
 	case r == '%':
 		p.at++
-		e.Sides = p.put(Expr{Kind: Number, Value: Whole(100), column: at + 1})
+		e.Sides = p.constant(Whole(100), at+1)
 		return nil
 	case r == 'f':
 		p.at++
@@ -697,7 +863,7 @@ func (p *parser) sides(e *Expr) error {
 		if e.Sides, err = p.compare(); err != nil {
 			return err
 		}
-		if p.blanks(); !p.accept(")") {
+		if p.blanks(); !p.take(')') {
 			return p.fail(`")" or an operator`)
 		}
 		return nil
@@ -709,11 +875,11 @@ func (p *parser) sides(e *Expr) error {
 
 // faces reads the list of a custom die.
 func (p *parser) faces(e *Expr) error {
-	e.Sort = Custom
+	e.Sort, e.Special = Custom, new(Special)
 	p.at++
 	for {
 		p.blanks()
-		negative := p.accept("-")
+		negative := p.take('-')
 		start := p.at
 		if !digit(p.peek(0)) {
 			return p.fail("a whole number that a face shows")
@@ -729,10 +895,10 @@ func (p *parser) faces(e *Expr) error {
 		if e.Faces = append(e.Faces, n); len(e.Faces) > MaxFaces {
 			return play.Refuse(TooMuchWork, "a die has at most %d faces", MaxFaces)
 		}
-		if p.blanks(); p.accept("}") {
+		if p.blanks(); p.take('}') {
 			return nil
 		}
-		if !p.accept(",") {
+		if !p.take(',') {
 			return p.fail(`"," or "}"`)
 		}
 	}
@@ -740,8 +906,12 @@ func (p *parser) faces(e *Expr) error {
 
 func (p *parser) fail(want string) error {
 	found := "the end"
-	if p.at < len(p.raw) {
+	switch {
+	case p.at >= len(p.text):
+	case p.raw != nil:
 		found = strconv.QuoteRune(p.raw[p.at])
+	default:
+		found = strconv.QuoteRune(rune(p.text[p.at]))
 	}
 	return play.Refuse(BadNotation, "column %d: found %s, expected %s", p.at+1, found, want)
 }

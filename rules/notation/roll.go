@@ -2,6 +2,7 @@ package notation
 
 import (
 	"cmp"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
@@ -16,7 +17,7 @@ func Fraction(num, den int64) Value { return fraction(num, den) }
 const MaxRolled = 10_000
 
 // StepKind is why a face came up.
-type StepKind int
+type StepKind uint8
 
 // The kinds of steps.
 const (
@@ -33,23 +34,23 @@ const (
 type Step struct {
 	Kind StepKind
 	// Face as it was rolled, from 1; Value is what it counts.
-	Face, Value int
+	Face, Value int32
 }
 
-// Die is one die of a result with its history.
+// Die is one die of a result. The result knows its sides, its history and what dropped it: so dice are small, and hold no
+// pointers.
 type Die struct {
-	Sides int
-	// Steps, the first face first.
-	Steps []Step
 	// Value that counts, after Min and Max.
-	Value int
-	// Exploded tells that the die came from an explosion of the one before.
-	Exploded bool
-	// Dropped tells that it does not count; Why is the modifier that dropped it, such as "kh3".
-	Dropped bool
-	Why     string
+	Value int32
+	// face and worth are the first step; last is that of the story's steps which came last, from 1, 0 for none.
+	face, worth int32
+	last        uint16
+	// why is that of the story's reasons which dropped it, from 1.
+	why uint16
+	// Exploded tells that it came from an explosion of the one before, Dropped that it does not count.
+	Exploded, Dropped bool
 	// Success is 1 for a success, -1 for a failure, 0 for neither; Critical likewise.
-	Success, Critical int
+	Success, Critical int8
 }
 
 // Result is a rolled expression.
@@ -63,17 +64,94 @@ type Result struct {
 	Parts []*Result
 	// Dice in the order rolled, or as sorted.
 	Dice []Die
-	// Dropped tells that a group does not count it, Why which modifier dropped it.
+	// Sides of the dice.
+	Sides int32
+	// Dropped tells that a group does not count it.
 	Dropped bool
-	Why     string
 	// Success of a part of a group that counts successes.
-	Success int
+	Success int8
+	why     uint16 // of the story's reasons, from 1
+	story   *story
+}
+
+// story is what few dice have to tell. Several results of one roll may share one.
+type story struct {
+	// steps of dice after their first; each names the one before of the same die, from 1.
+	steps []laterStep
+	// reasons why dice were dropped, first the one that most rolls need at most.
+	reasons []string
+	reason1 [1]string
+}
+
+type laterStep struct {
+	Step
+	before uint16
+}
+
+// tell is the story, begun if need be.
+func (r *Result) tell() *story {
+	if r.story == nil {
+		r.story = new(story)
+	}
+	return r.story
+}
+
+// reason keeps a text, once, and tells its number, from 1.
+func (s *story) reason(text string) uint16 {
+	if s.reasons == nil {
+		s.reasons = s.reason1[:0]
+	}
+	i := slices.Index(s.reasons, text)
+	if i < 0 {
+		i = len(s.reasons)
+		s.reasons = append(s.reasons, text)
+	}
+	return uint16(i + 1) //nolint:gosec // there are at most MaxParts modifiers
+}
+
+// note adds a step to the history of a die, after its first.
+func (r *Result) note(d *Die, step Step) {
+	s := r.tell()
+	s.steps = append(s.steps, laterStep{step, d.last})
+	d.last = uint16(len(s.steps)) //nolint:gosec // at most MaxRolled
+}
+
+// Steps is the history of one of the dice, its first face first.
+func (r *Result) Steps(d *Die) iter.Seq[Step] {
+	return func(yield func(Step) bool) {
+		if !yield(Step{First, d.face, d.worth}) {
+			return
+		}
+		var later []Step // from the last
+		for at := d.last; at != 0; at = r.story.steps[at-1].before {
+			later = append(later, r.story.steps[at-1].Step)
+		}
+		for _, s := range slices.Backward(later) {
+			if !yield(s) {
+				return
+			}
+		}
+	}
+}
+
+// DroppedBy is the modifier that dropped one of the dice, such as "kh3"; empty for a die that counts.
+func (r *Result) DroppedBy(d *Die) string { return r.told(d.why) }
+
+// Why is the modifier of a group that dropped the result; empty for one that counts.
+func (r *Result) Why() string { return r.told(r.why) }
+
+func (r *Result) told(why uint16) string {
+	if why == 0 {
+		return ""
+	}
+	return r.story.reasons[why-1]
 }
 
 // Roll rolls a notation. It fails with OVERFLOW, DIVISION_BY_ZERO, BAD_VALUE, ENDLESS and TOO_MUCH_WORK, then the dice
 // that were rolled mean nothing. The value of the result is within 32 bits.
 func (n Notation) Roll(purpose string, dice *play.Dice) (*Result, error) {
 	r := roller{dice: dice, purpose: purpose}
+	r.grow(n.Expr)
 	out, err := r.roll(n.Expr)
 	if err != nil {
 		return nil, err
@@ -93,30 +171,62 @@ type roller struct {
 	rolled  int
 	// still refuses dice, to tell constants.
 	still bool
-	// room is where the next results go.
-	room []Result
-	// steps is where the first steps of dice go.
-	steps []Step
+	// results, parts and small are where the next results, their operands and the dice of small terms go; told is the story
+	// of all results, or nil.
+	results []Result
+	parts   []*Result
+	small   []Die
+	told    *story
+}
+
+// grow makes room for the roll of an expression in one allocation: for a single die, or for a formula with some dice in it.
+func (r *roller) grow(e *Expr) {
+	switch {
+	case e.Kind == Dice && e.Count != nil && e.Count.Kind == Number && e.Count.Value.num == 1:
+		room := new(struct {
+			result [1]Result
+			die    [1]Die
+		})
+		r.results, r.small = room.result[:], room.die[:]
+	case len(e.Args) > 0:
+		room := new(struct {
+			results [3]Result
+			parts   [2]*Result
+			small   [5]Die
+			told    story
+		})
+		r.results, r.parts, r.small, r.told = room.results[:], room.parts[:], room.small[:], &room.told
+	}
 }
 
 // result is a new one.
 func (r *roller) result(e *Expr) *Result {
-	if len(r.room) == 0 {
-		r.room = make([]Result, 1+min(len(e.Args), 16))
+	if len(r.results) == 0 {
+		r.results = make([]Result, 1+min(len(e.Args), 16))
 	}
-	out := &r.room[0]
-	r.room = r.room[1:]
-	out.Expr = e
+	out := &r.results[0]
+	r.results = r.results[1:]
+	out.Expr, out.story = e, r.told
 	return out
 }
 
-// history is room for the first step of a die; most have no other.
-func (r *roller) history() []Step {
-	if len(r.steps) == 0 {
-		r.steps = make([]Step, 8)
+// operands is room for the results of so many.
+func (r *roller) operands(n int) []*Result {
+	if n > len(r.parts) {
+		return make([]*Result, 0, n)
 	}
-	out := r.steps[:0:1]
-	r.steps = r.steps[1:]
+	out := r.parts[:0:n]
+	r.parts = r.parts[n:]
+	return out
+}
+
+// room is room for so many dice.
+func (r *roller) room(n int) []Die {
+	if n > len(r.small) {
+		return make([]Die, 0, n)
+	}
+	out := r.small[:0:n]
+	r.small = r.small[n:]
 	return out
 }
 
@@ -125,7 +235,7 @@ func (r *roller) face(sides int) (int, error) {
 	if r.rolled++; r.rolled > MaxRolled {
 		return 0, play.Refuse(TooMuchWork, "a notation rolls at most %d dice", MaxRolled)
 	}
-	f := r.dice.Roll(r.purpose, sides)
+	f := r.dice.RollFor(r.purpose, "", sides)
 	if r.dice.Failed() {
 		return 0, errNoDice // the caller asks the dice why
 	}
@@ -144,7 +254,7 @@ func (r *roller) roll(e *Expr) (*Result, error) {
 		return out, r.diceOf(e, out)
 	}
 	if len(e.Args) > 0 {
-		out.Parts = make([]*Result, 0, len(e.Args))
+		out.Parts = r.operands(len(e.Args))
 	}
 	for _, a := range e.Args {
 		part, err := r.roll(a)
@@ -265,6 +375,30 @@ type Pattern struct {
 // Matches tells whether a value matches.
 func (p Pattern) Matches(v int) bool { return holds(p.Op, Whole(int64(v)), p.To) }
 
+// wholes are the whole numbers that a pattern matches: those from first to last, or all others.
+type wholes struct {
+	first, last int64
+	others      bool
+}
+
+func (w wholes) has(v int) bool { return (int64(v) >= w.first && int64(v) <= w.last) != w.others }
+
+// wholes is the pattern for many whole numbers in a row.
+func (p *Pattern) wholes() wholes {
+	const least = math.MinInt64
+	below := p.To.Floor() // the last one below To, or To
+	if p.To.IsWhole() {
+		below--
+	}
+	switch p.Op {
+	case "=", "<>":
+		return wholes{below + 1, p.To.Floor(), p.Op == "<>"}
+	case "<", ">=":
+		return wholes{least, below, p.Op == ">="}
+	}
+	return wholes{least, p.To.Floor(), p.Op == ">"}
+}
+
 // Plan is dice with the values of all their parameters.
 type Plan struct {
 	Expr  *Expr
@@ -274,18 +408,20 @@ type Plan struct {
 	Sides int
 	// Mods with their values.
 	Mods []PlannedMod
+	// rerolls tells that there are some that roll single dice again.
+	rerolls bool
 }
 
 // PlannedMod is a modifier with its values.
 type PlannedMod struct {
 	Kind ModKind
-	// Pattern that it matches; All: everything.
-	Pattern Pattern
-	All     bool
-	N       int
-	Limit   int
+	// All tells that it matches everything, else what the Pattern does.
+	All bool
 	// Limited tells that the notation names the limit.
 	Limited bool
+	Pattern Pattern
+	N       int
+	Limit   int
 }
 
 var (
@@ -301,38 +437,60 @@ func (p *Plan) Value(face int) int {
 	return p.Faces[face-1]
 }
 
+// fewParams are as many parameters as most dice have at most.
+const fewParams = 6
+
 // Params lists the parameters of dice in the order in which Plan takes their values.
-func (e *Expr) Params() []*Expr {
-	out := make([]*Expr, 0, 2+len(e.Mods))
+func (e *Expr) Params() []*Expr { return e.params(nil) }
+
+// params appends the parameters to room.
+func (e *Expr) params(room []*Expr) []*Expr {
 	if e.Count != nil {
-		out = append(out, e.Count)
+		room = append(room, e.Count)
 	}
 	if e.Sides != nil {
-		out = append(out, e.Sides)
+		room = append(room, e.Sides)
 	}
-	for _, m := range e.Mods {
+	for i := range e.Mods {
+		m := &e.Mods[i]
 		if m.Compare != nil {
-			out = append(out, m.Compare.To)
+			room = append(room, m.Compare.To)
 		}
 		if m.N != nil {
-			out = append(out, m.N)
+			room = append(room, m.N)
 		}
 		if m.Limit != nil {
-			out = append(out, m.Limit)
+			room = append(room, m.Limit)
 		}
 	}
-	return out
+	return room
 }
 
 // Plan checks dice of which all parameters are known; it fails with BAD_VALUE, TOO_MUCH_WORK and ENDLESS.
 func (e *Expr) Plan(values ...Value) (*Plan, error) {
-	next := func() Value { v := values[0]; values = values[1:]; return v }
 	p := &Plan{Expr: e}
 	var err error
+	if p.Mods, err = p.take(values, make([]PlannedMod, 0, len(e.Mods))); err == nil {
+		err = p.ends()
+	}
+	if err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// fewMods are as many modifiers as most dice have at most.
+const fewMods = 3
+
+// take gives the plan the values of its parameters, and returns what becomes of its modifiers, in room if they fit: a plan
+// and its room stay off the heap so, and planning anew for each roll costs less than keeping plans.
+func (p *Plan) take(values []Value, room []PlannedMod) (mods []PlannedMod, err error) {
+	e := p.Expr
 	if e.Count != nil {
-		if p.Count, err = bounded(next(), e.Count, "a number of dice", 0, MaxDice); err != nil {
+		if p.Count, err = bounded(values[0], e.Count, "a number of dice", 0, MaxDice); err != nil {
 			return nil, err
 		}
+		values = values[1:]
 	}
 	switch e.Sort {
 	case Fate:
@@ -345,62 +503,62 @@ func (e *Expr) Plan(values ...Value) (*Plan, error) {
 	}
 	p.Sides = len(p.Faces)
 	if e.Sides != nil {
-		if p.Sides, err = bounded(next(), e.Sides, "a number of sides", 1, MaxSides); err != nil {
+		if p.Sides, err = bounded(values[0], e.Sides, "a number of sides", 1, MaxSides); err != nil {
+			return nil, err
+		}
+		values = values[1:]
+	}
+	for i := range e.Mods {
+		room = append(room, PlannedMod{Kind: e.Mods[i].Kind, Limit: MaxExplosions})
+		if values, err = p.mod(&e.Mods[i], values, &room[i]); err != nil {
 			return nil, err
 		}
 	}
-	if len(e.Mods) > 0 {
-		p.Mods = make([]PlannedMod, 0, len(e.Mods))
+	return room, nil
+}
+
+// mod gives a modifier its values, and returns the others.
+func (p *Plan) mod(m *Mod, values []Value, q *PlannedMod) (rest []Value, err error) {
+	p.rerolls = p.rerolls || m.Kind == Reroll || m.Kind == RerollOnce
+	switch {
+	case m.Compare != nil:
+		q.Pattern = Pattern{m.Compare.Op, values[0]}
+		values = values[1:]
+	case m.Kind == Unique || m.Kind == UniqueOnce:
+		q.All = true
+	case m.Kind == Reroll || m.Kind == RerollOnce || m.Kind == CritFailure:
+		q.Pattern = Pattern{"=", Whole(int64(p.extreme(slices.Min[[]int], 1)))}
+	case m.Kind >= Explode && m.Kind <= PenetrateCompound || m.Kind == CritSuccess:
+		q.Pattern = Pattern{"=", Whole(int64(p.extreme(slices.Max[[]int], p.Sides)))}
 	}
-	for _, m := range e.Mods {
-		q, err := p.mod(m, next)
+	if m.N != nil {
+		switch {
+		case m.Kind == Min || m.Kind == Max:
+			q.N, err = bounded(values[0], m.N, "a bound", -MaxSides, MaxSides)
+		case m.Kind < KeepHigh:
+			q.N, err = bounded(values[0], m.N, "a number of dice to roll again or to explode", 0, MaxNumber)
+		default:
+			q.N, err = bounded(values[0], m.N, "a number of dice to keep or drop", 0, MaxNumber)
+		}
 		if err != nil {
 			return nil, err
 		}
-		p.Mods = append(p.Mods, q)
-	}
-	return p, p.ends()
-}
-
-func (p *Plan) mod(m Mod, next func() Value) (PlannedMod, error) {
-	q := PlannedMod{Kind: m.Kind, Limit: MaxExplosions}
-	low, high := 1, p.Sides
-	if p.Faces != nil {
-		low, high = slices.Min(p.Faces), slices.Max(p.Faces)
-	}
-	switch m.Kind { //nolint:exhaustive // the others have no default
-	case Reroll, RerollOnce, CritFailure:
-		q.Pattern = Pattern{"=", Whole(int64(low))}
-	case Explode, Compound, Penetrate, PenetrateCompound, CritSuccess:
-		q.Pattern = Pattern{"=", Whole(int64(high))}
-	case Unique, UniqueOnce:
-		q.All = m.Compare == nil
-	}
-	var err error
-	if m.Compare != nil {
-		q.Pattern = Pattern{m.Compare.Op, next()}
-	}
-	switch {
-	case m.N == nil:
-	case m.Kind == Min || m.Kind == Max:
-		v := next()
-		if q.N, err = bounded(v, m.N, "a bound", -MaxSides, MaxSides); err != nil {
-			return q, err
-		}
-	default:
-		what := "a number of dice to keep or drop"
-		if m.Kind < KeepHigh {
-			what = "a number of dice to roll again or to explode"
-		}
-		if q.N, err = bounded(next(), m.N, what, 0, MaxNumber); err != nil {
-			return q, err
-		}
+		values = values[1:]
 	}
 	if m.Limit != nil {
 		q.Limited = true
-		q.Limit, err = bounded(next(), m.Limit, "a limit of explosions", 0, MaxDice)
+		q.Limit, err = bounded(values[0], m.Limit, "a limit of explosions", 0, MaxDice)
+		values = values[1:]
 	}
-	return q, err
+	return values, err
+}
+
+// extreme is the lowest or highest value of a face, which plain dice know.
+func (p *Plan) extreme(of func([]int) int, plain int) int {
+	if p.Faces == nil {
+		return plain
+	}
+	return of(p.Faces)
 }
 
 // Rerolls tells whether a value is rolled again until another comes.
@@ -445,6 +603,12 @@ func (p *Plan) ends() error {
 	if len(p.Mods) == 0 || x == nil && p.Mods[0].Kind != Reroll {
 		return nil
 	}
+	// Most dice end with their lowest or their highest face.
+	for _, face := range [...]int{1, p.Sides} {
+		if v := p.Value(face); !p.Rerolls(v) && (x == nil || x.Limited || !x.Pattern.Matches(v)) {
+			return nil
+		}
+	}
 	stays, calm := false, false
 	var few [8]span
 	for _, s := range p.spans(few[:0]) {
@@ -469,26 +633,54 @@ func (r *roller) diceOf(e *Expr, out *Result) error {
 	if e.Sort == Pool {
 		return r.pool(e, out)
 	}
-	if e.plan != nil {
-		if err := r.throw(e.plan, out); err != nil {
-			return err
-		}
-		e.plan.settle(out)
-		return nil
+	p := Plan{Expr: e}
+	if e.sound && p.plain() {
+		return r.play(&p, out)
 	}
-	var few [4]Value
-	values := few[:0]
-	for _, x := range e.Params() {
+	var fewValues [fewParams]Value
+	var few [fewParams]*Expr
+	values := fewValues[:0]
+	for _, x := range e.params(few[:0]) {
 		v, err := r.param(x, out)
 		if err != nil {
 			return err
 		}
 		values = append(values, v)
 	}
-	p, err := e.Plan(values...)
+	var room [fewMods]PlannedMod
+	var err error
+	if p.Mods, err = p.take(values, room[:0]); err == nil && !e.sound {
+		err = p.ends()
+	}
 	if err != nil {
 		return err
 	}
+	return r.play(&p, out)
+}
+
+// plain plans dice that are no more than so many of so many sides, as most are; it does not know others.
+func (p *Plan) plain() bool {
+	e := p.Expr
+	if e.Sort != Plain || len(e.Mods) > 0 || e.Count == nil || e.Count.Kind != Number || e.Sides == nil || e.Sides.Kind != Number {
+		return false
+	}
+	count, sides := e.Count.Value, e.Sides.Value
+	p.Count, p.Sides = int(count.num), int(sides.num)
+	return count.less1|sides.less1 == 0 && count.num >= 0 && count.num <= MaxDice && sides.num >= 1 && sides.num <= MaxSides
+}
+
+// Roll rolls the dice of a plan. It fails like Notation.Roll.
+func (p *Plan) Roll(purpose string, dice *play.Dice) (*Result, error) {
+	r := roller{dice: dice, purpose: purpose}
+	out := &Result{Expr: p.Expr}
+	if err := r.play(p, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// play rolls the dice of a plan and computes their value.
+func (r *roller) play(p *Plan, out *Result) error {
 	if err := r.throw(p, out); err != nil {
 		return err
 	}
@@ -496,27 +688,41 @@ func (r *roller) diceOf(e *Expr, out *Result) error {
 	return nil
 }
 
-// Roll rolls the dice of a plan. It fails like Notation.Roll.
-func (p *Plan) Roll(purpose string, dice *play.Dice) (*Result, error) {
-	r := roller{dice: dice, purpose: purpose}
-	out := &Result{Expr: p.Expr}
-	if err := r.throw(p, out); err != nil {
-		return nil, err
+// die rolls one more die, and returns its face's value. What an explosion brought counts less by so much.
+func (r *roller) die(p *Plan, out *Result, exploded bool, less int) (value int, err error) {
+	face, err := r.face(p.Sides)
+	if err != nil {
+		return 0, err
 	}
-	p.settle(out)
-	return out, nil
+	value = p.Value(face)
+	worth := int32(value - less)                                                                        //nolint:gosec // at most MaxSides
+	out.Dice = append(out.Dice, Die{Value: worth, face: int32(face), worth: worth, Exploded: exploded}) //nolint:gosec // at most MaxSides
+	if !p.rerolls {
+		return value, nil
+	}
+	d := &out.Dice[len(out.Dice)-1]
+	value, err = r.insist(p, out, d, value, less)
+	d.Value = int32(value - less) //nolint:gosec // at most MaxSides
+	return value, err
 }
 
-// step rolls one face of a die, again as often as the plan says, and adds it to the die.
-func (r *roller) step(p *Plan, d *Die, kind StepKind, less int) (value int, err error) {
-	once := false
-	for {
-		face, err := r.face(p.Sides)
-		if err != nil {
-			return 0, err
-		}
-		value = p.Value(face)
-		d.Steps = append(d.Steps, Step{kind, face, value - less})
+// step rolls one more face of a die, and returns its value.
+func (r *roller) step(p *Plan, out *Result, d *Die, kind StepKind, less int) (value int, err error) {
+	face, err := r.face(p.Sides)
+	if err != nil {
+		return 0, err
+	}
+	value = p.Value(face)
+	out.note(d, Step{kind, int32(face), int32(value - less)}) //nolint:gosec // at most MaxSides
+	if !p.rerolls {
+		return value, nil
+	}
+	return r.insist(p, out, d, value, less)
+}
+
+// insist rolls a face again as often as the plan says.
+func (r *roller) insist(p *Plan, out *Result, d *Die, value, less int) (int, error) {
+	for once := false; ; {
 		switch {
 		case p.Rerolls(value):
 		case !once && p.any(RerollOnce, value):
@@ -524,37 +730,42 @@ func (r *roller) step(p *Plan, d *Die, kind StepKind, less int) (value int, err 
 		default:
 			return value, nil
 		}
-		kind = Rerolled
+		face, err := r.face(p.Sides)
+		if err != nil {
+			return 0, err
+		}
+		value = p.Value(face)
+		out.note(d, Step{Rerolled, int32(face), int32(value - less)}) //nolint:gosec // at most MaxSides
 	}
 }
 
 // throw rolls all dice of a plan.
 func (r *roller) throw(p *Plan, out *Result) error {
 	x := p.Explosion()
-	highest, lowest := p.Chosen(RerollHigh, RerollLow, p.Count)
+	var on wholes // what explodes
 	spare := 0
 	if x != nil {
+		on = x.Pattern.wholes()
 		spare = p.Count/2 + 1 // more than most explosions take
 	}
-	out.Dice = make([]Die, 0, p.Count+spare)
-	r.steps = make([]Step, p.Count+spare)
+	highest, lowest := p.Chosen(RerollHigh, RerollLow, p.Count)
+	later := highest+lowest > 0
+	out.Sides = int32(p.Sides) //nolint:gosec // at most MaxSides
+	out.Dice = r.room(p.Count + spare)
 	for range p.Count {
-		d := Die{Sides: p.Sides, Steps: r.history()}
-		face, err := r.step(p, &d, First, 0)
+		value, err := r.die(p, out, false, 0)
 		if err != nil {
 			return err
 		}
-		d.Value = face
-		out.Dice = append(out.Dice, d)
-		if x == nil || highest+lowest > 0 {
+		if x == nil || later || !on.has(value) {
 			continue
 		}
-		if err := r.explode(p, x, out); err != nil {
+		if err := r.explode(p, x, on, out); err != nil {
 			return err
 		}
 	}
-	if highest+lowest > 0 {
-		if err := r.again(p, x, out, highest, lowest); err != nil {
+	if later {
+		if err := r.again(p, x, on, out, highest, lowest); err != nil {
 			return err
 		}
 	}
@@ -565,41 +776,43 @@ func (r *roller) throw(p *Plan, out *Result) error {
 	}
 	for i := range p.Mods {
 		if k := p.Mods[i].Kind; k == Unique || k == UniqueOnce {
-			return r.unique(p, &p.Mods[i], out.Dice)
+			return r.unique(p, &p.Mods[i], out)
 		}
 	}
 	return nil
 }
 
 // explode rolls what the last die explodes to.
-func (r *roller) explode(p *Plan, x *PlannedMod, out *Result) (err error) {
+func (r *roller) explode(p *Plan, x *PlannedMod, on wholes, out *Result) (err error) {
 	less := 0
 	if x.Kind == Penetrate || x.Kind == PenetrateCompound {
 		less = 1
 	}
-	face := out.Dice[len(out.Dice)-1].Value
-	for n := 0; n < x.Limit && x.Pattern.Matches(face); n++ {
-		to, kind := &out.Dice[len(out.Dice)-1], Added
+	last := len(out.Dice) - 1
+	value := int(out.Dice[last].Value)
+	for n := 0; n < x.Limit && on.has(value); n++ {
 		if x.Kind == Explode || x.Kind == Penetrate {
-			out.Dice = append(out.Dice, Die{Sides: p.Sides, Steps: r.history(), Exploded: true})
-			to, kind = &out.Dice[len(out.Dice)-1], First
+			value, err = r.die(p, out, true, less)
+		} else if value, err = r.step(p, out, &out.Dice[last], Added, less); err == nil {
+			out.Dice[last].Value += int32(value - less) //nolint:gosec // at most MaxSides
 		}
-		if face, err = r.step(p, to, kind, less); err != nil {
+		if err != nil {
 			return err
 		}
-		to.Value += face - less
 	}
 	return nil
 }
 
 // again rolls the highest and the lowest dice once more, and only then what dice explode to.
-func (r *roller) again(p *Plan, x *PlannedMod, out *Result, highest, lowest int) (err error) {
+func (r *roller) again(p *Plan, x *PlannedMod, on wholes, out *Result, highest, lowest int) error {
 	dice := out.Dice
 	for i, chosen := range extremes(dice, highest, lowest) {
 		if chosen {
-			if dice[i].Value, err = r.step(p, &dice[i], Rerolled, 0); err != nil {
+			face, err := r.step(p, out, &dice[i], Rerolled, 0)
+			if err != nil {
 				return err
 			}
+			dice[i].Value = int32(face) //nolint:gosec // at most MaxSides
 		}
 	}
 	if x == nil {
@@ -608,7 +821,7 @@ func (r *roller) again(p *Plan, x *PlannedMod, out *Result, highest, lowest int)
 	out.Dice = make([]Die, 0, cap(dice))
 	for _, d := range dice {
 		out.Dice = append(out.Dice, d)
-		if err := r.explode(p, x, out); err != nil {
+		if err := r.explode(p, x, on, out); err != nil {
 			return err
 		}
 	}
@@ -616,17 +829,15 @@ func (r *roller) again(p *Plan, x *PlannedMod, out *Result, highest, lowest int)
 }
 
 // more rolls one more die behind each of the highest and the lowest.
-func (r *roller) more(p *Plan, out *Result, highest, lowest int) (err error) {
+func (r *roller) more(p *Plan, out *Result, highest, lowest int) error {
 	dice := out.Dice
 	out.Dice = make([]Die, 0, len(dice)+highest+lowest)
 	for i, chosen := range extremes(dice, highest, lowest) {
 		out.Dice = append(out.Dice, dice[i])
 		if chosen {
-			d := Die{Sides: p.Sides, Steps: r.history(), Exploded: true}
-			if d.Value, err = r.step(p, &d, First, 0); err != nil {
+			if _, err := r.die(p, out, true, 0); err != nil {
 				return err
 			}
-			out.Dice = append(out.Dice, d)
 		}
 	}
 	return nil
@@ -646,21 +857,22 @@ func extremes(dice []Die, highest, lowest int) []bool {
 }
 
 // unique rolls dice again that show what an earlier one shows.
-func (r *roller) unique(p *Plan, m *PlannedMod, dice []Die) error {
+func (r *roller) unique(p *Plan, m *PlannedMod, out *Result) error {
 	seen := map[int]bool{}
-	for i := range dice {
-		d := &dice[i]
-		for again := 0; seen[d.Value] && (m.All || m.Pattern.Matches(d.Value)) && (again == 0 || m.Kind == Unique); again++ {
+	for i := range out.Dice {
+		d := &out.Dice[i]
+		value := int(d.Value)
+		for again := 0; seen[value] && (m.All || m.Pattern.Matches(value)) && (again == 0 || m.Kind == Unique); again++ {
 			if m.Kind == Unique && !p.fresh(m, seen) {
 				return play.Refuse(Endless, "column %d: a d%d has no face left that is unique", p.Expr.column, p.Sides)
 			}
-			face, err := r.step(p, d, Distinct, 0)
-			if err != nil {
+			var err error
+			if value, err = r.step(p, out, d, Distinct, 0); err != nil {
 				return err
 			}
-			d.Value = face
 		}
-		seen[d.Value] = true
+		d.Value = int32(value) //nolint:gosec // at most MaxSides
+		seen[value] = true
 	}
 	return nil
 }
@@ -682,65 +894,67 @@ func (p *Plan) fresh(m *PlannedMod, seen map[int]bool) bool {
 
 // settle applies what comes after the roll, and computes the value.
 func (p *Plan) settle(out *Result) {
-	if len(p.Mods) == 0 {
-		sum := 0
-		for i := range out.Dice {
-			sum += out.Dice[i].Value
-		}
-		out.Value = Whole(int64(sum))
-		return
-	}
-	judged := false
-	for i := range p.Mods {
-		judged = judged || p.Mods[i].judges()
-	}
-	var few [32]Value
-	values := few[:0]
-	for i := range out.Dice {
-		d := &out.Dice[i]
-		for _, m := range p.Mods {
-			switch m.Kind { //nolint:exhaustive // the others come elsewhere
-			case Min:
-				d.Value = max(d.Value, m.N)
-			case Max:
-				d.Value = min(d.Value, m.N)
-			case CritSuccess, CritFailure:
-				if m.Pattern.Matches(d.Value) {
-					d.Critical = 1 - 2*b2i(m.Kind == CritFailure)
-				}
-			}
-		}
-		values = append(values, Whole(int64(d.Value)))
-	}
-	var (
-		fewFates [32]fate
-		fates    []fate
-		counts   bool
-	)
-	if judged {
-		fates, counts = judge(p.Mods, values, fewFates[:0])
+	counts := false
+	if len(p.Mods) > 0 {
+		counts = p.judge(out)
 	}
 	sum := 0
 	for i := range out.Dice {
-		d := &out.Dice[i]
-		if judged {
-			d.Dropped, d.Why, d.Success = fates[i].dropped, fates[i].why, fates[i].success
-		}
-		switch {
+		switch d := &out.Dice[i]; {
 		case d.Dropped:
 		case counts:
-			sum += d.Success
+			sum += int(d.Success)
 		default:
-			sum += d.Value
+			sum += int(d.Value)
 		}
 	}
 	out.Value = Whole(int64(sum))
-	for _, m := range p.Mods {
-		if m.Kind == SortUp || m.Kind == SortDown {
-			sign := 1 - 2*b2i(m.Kind == SortDown)
+	for i := range p.Mods {
+		if k := p.Mods[i].Kind; k == SortUp || k == SortDown {
+			sign := 1 - 2*b2i(k == SortDown)
 			slices.SortStableFunc(out.Dice, func(a, b Die) int { return sign * cmp.Compare(a.Value, b.Value) })
 		}
 	}
+}
+
+// judge applies the modifiers between the roll and the sum. counts tells that successes are counted.
+func (p *Plan) judge(out *Result) (counts bool) {
+	judged := false
+	for i := range p.Mods {
+		m := &p.Mods[i]
+		judged = judged || m.judges()
+		switch m.Kind { //nolint:exhaustive // the others come elsewhere
+		case Min:
+			for j := range out.Dice {
+				out.Dice[j].Value = max(out.Dice[j].Value, int32(m.N)) //nolint:gosec // at most MaxSides
+			}
+		case Max:
+			for j := range out.Dice {
+				out.Dice[j].Value = min(out.Dice[j].Value, int32(m.N)) //nolint:gosec // at most MaxSides
+			}
+		case CritSuccess, CritFailure:
+			for j := range out.Dice {
+				if d := &out.Dice[j]; m.Pattern.Matches(int(d.Value)) {
+					d.Critical = int8(1 - 2*b2i(m.Kind == CritFailure)) //nolint:gosec // 1 or -1
+				}
+			}
+		}
+	}
+	if !judged {
+		return false
+	}
+	var few [fewJudged]Value
+	values := few[:0]
+	for i := range out.Dice {
+		values = append(values, Whole(int64(out.Dice[i].Value)))
+	}
+	var room [fewJudged]fate
+	fates, counts := judge(p.Mods, values, room[:0], out.tell())
+	for i, f := range fates {
+		d := &out.Dice[i]
+		d.Dropped, d.why, d.Success = f.why != 0, f.why, f.success
+	}
+	return counts
 }
 
 func b2i(b bool) int {
@@ -752,56 +966,64 @@ func b2i(b bool) int {
 
 // fate is what becomes of one die, or one part of a group.
 type fate struct {
-	dropped bool
-	why     string
-	success int
+	why     uint16 // of the reasons of a story; 0 for what is not dropped
+	success int8
 }
+
+// fewJudged are as many dice or parts as are mostly judged at most.
+const fewJudged = 16
 
 // judges tells whether a modifier is one of judge's.
 func (m *PlannedMod) judges() bool { return m.Kind >= KeepHigh && m.Kind <= Failure }
 
 // judge applies keep, drop, success and failure to values. counts tells that successes are counted. The fates go into
-// room if they fit.
-func judge(mods []PlannedMod, values []Value, room []fate) (fates []fate, counts bool) {
+// room if they fit, the reasons into the story.
+func judge(mods []PlannedMod, values []Value, room []fate, told *story) (fates []fate, counts bool) {
 	fates = slices.Grow(room[:0], len(values))[:len(values)]
 	clear(fates)
-	var few [32]int
-	var order []int
+	var fewPlaces [fewJudged]int
+	order := fewPlaces[:0]
 	for i := range mods {
-		if order == nil && mods[i].ranks() {
-			order = rank(values, few[:0])
+		if mods[i].ranks() {
+			order = rank(values, order)
+			break
 		}
 	}
-	var fewKept [32]bool
-	var kept []bool
+	var fewMarks [fewJudged]bool
+	marks := slices.Grow(fewMarks[:0], len(values))[:len(values)]
+	clear(marks)
 	keeps := ""
-	for _, m := range mods {
-		if m.Kind >= KeepHigh && m.Kind <= KeepIf {
-			if kept == nil {
-				kept = append(fewKept[:0], make([]bool, len(values))...)
-			}
+	for i := range mods {
+		if m := &mods[i]; m.Kind >= KeepHigh && m.Kind <= KeepIf {
 			keeps += m.text()
-			m.choose(values, order, func(i int) { kept[i] = true })
+			m.choose(values, order, marks)
 		}
 	}
-	for i := range kept {
-		if !kept[i] {
-			fates[i].dropped, fates[i].why = true, keeps
+	if keeps != "" {
+		why := told.reason(keeps)
+		for i, kept := range marks {
+			if !kept {
+				fates[i].why = why
+			}
 		}
 	}
-	for _, m := range mods {
+	for i := range mods {
+		m := &mods[i]
 		switch {
 		case m.Kind >= DropHigh && m.Kind <= DropIf:
-			m.choose(values, order, func(i int) {
-				if !fates[i].dropped {
-					fates[i].dropped, fates[i].why = true, m.text()
+			clear(marks)
+			m.choose(values, order, marks)
+			why := told.reason(m.text())
+			for i, drops := range marks {
+				if drops && fates[i].why == 0 {
+					fates[i].why = why
 				}
-			})
+			}
 		case m.Kind == Success || m.Kind == Failure:
 			counts = true
 			for i := range fates {
-				if !fates[i].dropped && holds(m.Pattern.Op, values[i], m.Pattern.To) {
-					fates[i].success += 1 - 2*b2i(m.Kind == Failure)
+				if fates[i].why == 0 && holds(m.Pattern.Op, values[i], m.Pattern.To) {
+					fates[i].success += int8(1 - 2*b2i(m.Kind == Failure)) //nolint:gosec // 1 or -1
 				}
 			}
 		}
@@ -814,40 +1036,63 @@ func (m *PlannedMod) ranks() bool {
 	return m.Kind == KeepHigh || m.Kind == KeepLow || m.Kind == DropHigh || m.Kind == DropLow
 }
 
-// rank lists the places of values by value, rising; of equal ones the later counts as lower, so that the earlier is kept.
-// It goes into room if it fits.
-func rank(values []Value, room []int) []int {
-	for i := len(values) - 1; i >= 0; i-- {
-		room = append(room, i)
+// rank appends the places of values by value, rising; of equal ones the later counts as lower, so that the earlier is kept.
+func rank(values []Value, places []int) []int {
+	if len(values) > fewJudged {
+		for i := len(values) - 1; i >= 0; i-- {
+			places = append(places, i)
+		}
+		slices.SortStableFunc(places, func(a, b int) int { return values[a].Cmp(values[b]) })
+		return places
 	}
-	slices.SortStableFunc(room, func(a, b int) int { return values[a].Cmp(values[b]) })
-	return room
+	for i := len(values) - 1; i >= 0; i-- { // few are quicker put in one by one
+		at := len(places)
+		places = append(places, i)
+		for ; at > 0 && values[places[at-1]].Cmp(values[i]) > 0; at-- {
+			places[at] = places[at-1]
+		}
+		places[at] = i
+	}
+	return places
 }
 
-// choose calls f for each value that a keep or drop means. Order are the places of the values by rank.
-func (m *PlannedMod) choose(values []Value, order []int, f func(i int)) {
+// choose marks the values that a keep or drop means. Order are the places of the values by rank.
+func (m *PlannedMod) choose(values []Value, order []int, marks []bool) {
 	switch m.Kind { //nolint:exhaustive // keeps and drops only
 	case KeepIf, DropIf:
 		for i, v := range values {
 			if holds(m.Pattern.Op, v, m.Pattern.To) {
-				f(i)
+				marks[i] = true
 			}
 		}
+		return
 	case KeepLow, DropLow:
-		for _, i := range order[:min(m.N, len(values))] {
-			f(i)
-		}
+		order = order[:min(m.N, len(values))]
 	case KeepHigh, DropHigh:
-		for _, i := range order[max(0, len(values)-m.N):] {
-			f(i)
-		}
+		order = order[max(0, len(values)-m.N):]
+	}
+	for _, i := range order {
+		marks[i] = true
 	}
 }
 
+// counted are the texts of keeps and drops of few dice, so that rolls need not make them.
+var counted = func() (out [len(modText)][10]string) {
+	for kind := range out {
+		for n := range out[kind] {
+			out[kind][n] = modText[kind] + strconv.Itoa(n)
+		}
+	}
+	return out
+}()
+
 // text spells a keep or drop.
 func (m *PlannedMod) text() string {
-	if m.Kind == KeepIf || m.Kind == DropIf {
+	switch {
+	case m.Kind == KeepIf || m.Kind == DropIf:
 		return modText[m.Kind] + m.Pattern.Op + m.Pattern.To.String()
+	case m.N < len(counted[m.Kind]):
+		return counted[m.Kind][m.N]
 	}
 	return modText[m.Kind] + strconv.Itoa(m.N)
 }
@@ -859,17 +1104,21 @@ func (r *roller) pool(e *Expr, out *Result) error {
 	if e.Normal+e.Danger == 0 {
 		penalties = 0 // fails unrolled (DW-POOL-04)
 	}
-	for i := range e.Normal + e.Danger + penalties {
+	normal := e.Normal + e.Danger
+	out.Sides = 6
+	out.Dice = r.room(normal + penalties)
+	for i := range normal + penalties {
 		face, err := r.face(6)
 		if err != nil {
 			return err
 		}
-		d := Die{Sides: 6, Steps: []Step{{First, face, face}}, Value: face}
-		if i < e.Normal+e.Danger {
+		shown := int32(face) //nolint:gosec // at most 6
+		d := Die{Value: shown, face: shown, worth: shown}
+		if i < normal {
 			width[face]++
 		} else {
 			width[face]--
-			d.Dropped, d.Why = true, "penalty"
+			d.Dropped, d.why = true, out.tell().reason("penalty")
 		}
 		out.Dice = append(out.Dice, d)
 	}
@@ -891,14 +1140,9 @@ func (r *roller) group(e *Expr, out *Result) error {
 		}
 		values = append(values, v)
 	}
-	next := func() Value { v := values[0]; values = values[1:]; return v }
-	var mods []PlannedMod
-	for _, m := range e.Mods {
-		q, err := groupMod(m, next)
-		if err != nil {
-			return err
-		}
-		mods = append(mods, q)
+	mods, err := e.groupMods(values)
+	if err != nil {
+		return err
 	}
 	parts := out.Parts[:len(e.Args)]
 	if len(parts) == 1 && len(mods) > 0 {
@@ -908,10 +1152,12 @@ func (r *roller) group(e *Expr, out *Result) error {
 	for i, p := range parts {
 		values[i] = p.Value
 	}
-	fates, counts := judge(mods, values, nil)
-	var err error
+	fates, counts := judge(mods, values, nil, out.tell())
 	for i, p := range parts {
-		p.Dropped, p.Why, p.Success = fates[i].dropped, fates[i].why, fates[i].success
+		p.Success = fates[i].success
+		if why := fates[i].why; why != 0 {
+			p.Dropped, p.why = true, p.tell().reason(out.told(why))
+		}
 		v := p.Value
 		switch {
 		case p.Dropped:
@@ -932,38 +1178,53 @@ func (r *roller) group(e *Expr, out *Result) error {
 	return nil
 }
 
-func groupMod(m Mod, next func() Value) (PlannedMod, error) {
-	q := PlannedMod{Kind: m.Kind}
-	if m.Compare != nil {
-		q.Pattern = Pattern{m.Compare.Op, next()}
+// groupMods are the modifiers of a group with the values of their parameters.
+func (e *Expr) groupMods(values []Value) ([]PlannedMod, error) {
+	mods := make([]PlannedMod, 0, len(e.Mods))
+	for _, m := range e.Mods {
+		q := PlannedMod{Kind: m.Kind}
+		if m.Compare != nil {
+			q.Pattern = Pattern{m.Compare.Op, values[0]}
+			values = values[1:]
+		}
+		if m.N != nil {
+			var err error
+			if q.N, err = bounded(values[0], m.N, "a number to keep or drop", 0, MaxNumber); err != nil {
+				return nil, err
+			}
+			values = values[1:]
+		}
+		mods = append(mods, q)
 	}
-	if m.N == nil {
-		return q, nil
-	}
-	var err error
-	q.N, err = bounded(next(), m.N, "a number to keep or drop", 0, MaxNumber)
-	return q, err
+	return mods, nil
 }
 
 // groupOfDice lets the modifiers of a group with a single part work on all dice in it.
 func (r *Result) groupOfDice(mods []PlannedMod, part *Result) error {
-	var dice []*Die
-	part.each(func(d *Die) {
+	type ofResult struct {
+		*Die
+		result *Result
+	}
+	var dice []ofResult
+	var values []Value
+	part.each(func(in *Result, d *Die) {
 		if !d.Dropped {
-			dice = append(dice, d)
+			dice = append(dice, ofResult{d, in})
+			values = append(values, Whole(int64(d.Value)))
 		}
 	})
-	values := make([]Value, len(dice))
-	for i, d := range dice {
-		values[i] = Whole(int64(d.Value))
-	}
-	fates, counts := judge(mods, values, nil)
+	told := r.tell()
+	fates, counts := judge(mods, values, nil, told)
 	successes := 0
 	for i, d := range dice {
-		d.Dropped, d.Why = fates[i].dropped, fates[i].why
+		if why := fates[i].why; why != 0 {
+			if d.Dropped, d.why = true, why; d.result.story != told {
+				d.why = d.result.tell().reason(told.reasons[why-1])
+			}
+		}
 		if counts {
 			d.Success = fates[i].success
-			successes += d.Success
+			successes += int(d.Success)
 		}
 	}
 	if counts {
@@ -976,10 +1237,10 @@ func (r *Result) groupOfDice(mods []PlannedMod, part *Result) error {
 }
 
 // each calls f for every die that adds to the value, not for those of parameters.
-func (r *Result) each(f func(*Die)) {
+func (r *Result) each(f func(*Result, *Die)) {
 	if r.Expr.Kind == Dice {
 		for i := range r.Dice {
-			f(&r.Dice[i])
+			f(r, &r.Dice[i])
 		}
 		return
 	}
@@ -1005,9 +1266,9 @@ func (r *Result) again() error {
 			switch {
 			case d.Dropped:
 			case counts:
-				sum += d.Success
+				sum += int(d.Success)
 			default:
-				sum += d.Value
+				sum += int(d.Value)
 			}
 		}
 		r.Value = Whole(int64(sum))
@@ -1051,21 +1312,16 @@ func (e *Expr) Constant() (v Value, ok bool, err error) { return e.foresee(false
 // Judge is the value of a group of several parts with these values, its modifiers' parameters as those of Params. It
 // fails with BAD_VALUE, TOO_MUCH_WORK and OVERFLOW.
 func (e *Expr) Judge(parts []Value, params []Value) (Value, error) {
-	next := func() Value { v := params[0]; params = params[1:]; return v }
-	var mods []PlannedMod
-	for _, m := range e.Mods {
-		q, err := groupMod(m, next)
-		if err != nil {
-			return Value{}, err
-		}
-		mods = append(mods, q)
+	mods, err := e.groupMods(params)
+	if err != nil {
+		return Value{}, err
 	}
-	fates, counts := judge(mods, parts, nil)
+	var told story
+	fates, counts := judge(mods, parts, nil, &told)
 	var sum Value
-	var err error
 	for i, v := range parts {
 		switch {
-		case fates[i].dropped:
+		case fates[i].why != 0:
 			continue
 		case counts:
 			v = Whole(int64(fates[i].success))
@@ -1078,16 +1334,18 @@ func (e *Expr) Judge(parts []Value, params []Value) (Value, error) {
 }
 
 // foresee finds what is wrong with an expression whatever the dice show. It returns the value when no die decides it.
-// With keep, plans that are known stay with their dice; nobody else may hold the expression yet.
-func (e *Expr) foresee(keep bool) (v Value, known bool, err error) {
-	if e.Kind == Number {
+// With mark, dice that are sound are marked; nobody else may hold the expression yet.
+func (e *Expr) foresee(mark bool) (v Value, known bool, err error) {
+	switch e.Kind { //nolint:exhaustive // the others have operands
+	case Number:
 		return e.Value, true, nil
+	case Dice:
+		return v, false, e.foreseeDice(mark)
 	}
-	known = e.Kind != Dice
 	var few [2]Value
-	parts := few[:0]
+	parts, known := few[:0], true
 	for i, a := range e.Args {
-		part, fixed, err := a.foresee(keep)
+		part, fixed, err := a.foresee(mark)
 		if err != nil {
 			return v, false, err
 		}
@@ -1097,33 +1355,21 @@ func (e *Expr) foresee(keep bool) (v Value, known bool, err error) {
 			return v, false, play.Refuse(DivisionByZero, "column %d: dice are divided by 0", e.column)
 		}
 	}
-	var fewParams [4]Value
-	params := fewParams[:0]
-	fixed := true
-	for _, x := range e.Params() {
-		v, ok, err := x.foresee(keep)
-		if err != nil {
-			return v, false, err
+	if len(e.Mods) > 0 {
+		for _, x := range e.Params() {
+			_, fixed, err := x.foresee(mark)
+			if err != nil {
+				return v, false, err
+			}
+			known = known && fixed
 		}
-		params, fixed = append(params, v), fixed && ok
 	}
 	switch {
-	case e.Kind == Dice && fixed && e.Sort != Pool:
-		if e.plan != nil {
-			return v, false, nil
-		}
-		p, err := e.Plan(params...)
-		if err == nil {
-			err = p.canBeUnique()
-		}
-		if keep {
-			e.plan = p
-		}
-		return v, false, err
-	case !known || !fixed:
+	case !known:
 		return v, false, nil
 	case e.Kind == Group:
 		r := roller{still: true}
+		r.grow(e)
 		out, err := r.roll(e)
 		if err != nil {
 			return v, false, err
@@ -1134,12 +1380,53 @@ func (e *Expr) foresee(keep bool) (v Value, known bool, err error) {
 	return v, true, err
 }
 
+// foreseeDice is foresee of dice.
+func (e *Expr) foreseeDice(mark bool) error {
+	p := Plan{Expr: e}
+	if p.plain() {
+		if mark {
+			e.sound = true
+		}
+		return nil
+	}
+	var few [fewParams]*Expr
+	var fewValues [fewParams]Value
+	params, fixed := fewValues[:0], true
+	for _, x := range e.params(few[:0]) {
+		v, ok := x.Value, true
+		if x.Kind != Number {
+			var err error
+			if v, ok, err = x.foresee(mark); err != nil {
+				return err
+			}
+		}
+		params, fixed = append(params, v), fixed && ok
+	}
+	if !fixed || e.Sort == Pool || e.sound {
+		return nil
+	}
+	var room [fewMods]PlannedMod
+	var err error
+	if p.Mods, err = p.take(params, room[:0]); err == nil {
+		err = p.ends()
+	}
+	if err == nil {
+		err = p.canBeUnique()
+	}
+	if mark {
+		e.sound = err == nil
+	}
+	return err
+}
+
 // canBeUnique refuses more unique dice than there are faces.
 func (p *Plan) canBeUnique() error {
-	highest, lowest := p.Chosen(ExplodeHigh, ExplodeLow, p.Count)
-	dice := p.Count + highest + lowest
-	for _, m := range p.Mods {
-		if m.Kind == Unique && m.All && dice > p.distinct() {
+	for i := range p.Mods {
+		if m := &p.Mods[i]; m.Kind != Unique || !m.All {
+			continue
+		}
+		highest, lowest := p.Chosen(ExplodeHigh, ExplodeLow, p.Count)
+		if dice := p.Count + highest + lowest; dice > p.distinct() {
 			return play.Refuse(Endless, "column %d: %d dice cannot be unique", p.Expr.column, dice)
 		}
 	}

@@ -41,6 +41,9 @@ func (v Value) IsWhole() bool { return v.less1 == 0 }
 
 // Floor is the greatest whole number not above it.
 func (v Value) Floor() int64 {
+	if v.IsWhole() {
+		return v.num
+	}
 	q := v.num / v.Den()
 	if v.num < 0 && v.num%v.Den() != 0 {
 		q--

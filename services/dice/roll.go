@@ -85,9 +85,9 @@ func addFaces(t *dicev1.Term, r *notation.Result) {
 	for _, p := range r.Parts {
 		addFaces(t, p)
 	}
-	for _, d := range r.Dice {
-		for _, s := range d.Steps {
-			t.Faces = append(t.Faces, int32(s.Face)) //nolint:gosec // dice are small
+	for i := range r.Dice {
+		for s := range r.Steps(&r.Dice[i]) {
+			t.Faces = append(t.Faces, s.Face)
 		}
 	}
 }
@@ -106,7 +106,7 @@ var stepKinds = map[notation.StepKind]dicev1.DieStepKind{
 func node(r *notation.Result) *dicev1.RollNode {
 	out := &dicev1.RollNode{
 		Kind: nodeKinds[r.Expr.Kind], Value: r.Value.String(), Label: r.Expr.Label,
-		Dropped: r.Dropped, DroppedBy: r.Why, Success: int32(r.Success), Usage: usageStep(r), //nolint:gosec // 1 or -1
+		Dropped: r.Dropped, DroppedBy: r.Why(), Success: int32(r.Success), Usage: usageStep(r),
 	}
 	if r.Expr.Kind == notation.Binary {
 		out.Parts = operation(r)
@@ -116,13 +116,14 @@ func node(r *notation.Result) *dicev1.RollNode {
 	for _, p := range r.Parts {
 		out.Parts = append(out.Parts, node(p))
 	}
-	for _, d := range r.Dice {
+	for i := range r.Dice {
+		d := &r.Dice[i]
 		die := &dicev1.RolledDie{
-			Sides: int32(d.Sides), Value: int32(d.Value), Exploded: d.Exploded, Dropped: d.Dropped, DroppedBy: d.Why, //nolint:gosec // dice are small
-			Success: int32(d.Success), Critical: int32(d.Critical), //nolint:gosec // 1 or -1
+			Sides: r.Sides, Value: d.Value, Exploded: d.Exploded, Dropped: d.Dropped, DroppedBy: r.DroppedBy(d),
+			Success: int32(d.Success), Critical: int32(d.Critical),
 		}
-		for _, s := range d.Steps {
-			die.Steps = append(die.Steps, &dicev1.DieStep{Kind: stepKinds[s.Kind], Face: int32(s.Face), Value: int32(s.Value)}) //nolint:gosec // dice are small
+		for s := range r.Steps(d) {
+			die.Steps = append(die.Steps, &dicev1.DieStep{Kind: stepKinds[s.Kind], Face: s.Face, Value: s.Value})
 		}
 		out.Dice = append(out.Dice, die)
 	}
@@ -168,7 +169,7 @@ func usageStep(r *notation.Result) *dicev1.UsageStep {
 	if len(kept) != 1 {
 		return nil
 	}
-	stepped, next := diedrop.Default().UsageAfter(kept[0].Sides, kept[0].Value)
+	stepped, next := diedrop.Default().UsageAfter(int(r.Sides), int(kept[0].Value))
 	out := &dicev1.UsageStep{SteppedDown: stepped}
 	if next > 0 {
 		out.NextSides = proto.Int32(int32(next)) //nolint:gosec // dice are small

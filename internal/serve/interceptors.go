@@ -7,11 +7,13 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"strings"
+	"sync"
 	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/status"
+	"google.golang.org/grpc/tap"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 )
@@ -108,14 +110,32 @@ type streamWith struct {
 
 func (s streamWith) Context() context.Context { return s.ctx }
 
-// deadline gives calls without a deadline one, so that nothing waits for ever.
-func deadline(d time.Duration) grpc.UnaryServerInterceptor {
-	return func(ctx context.Context, req any, _ *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {
-		if _, ok := ctx.Deadline(); !ok {
-			var cancel context.CancelFunc
-			ctx, cancel = context.WithTimeout(ctx, d)
-			defer cancel()
+// mostDeadline is how long a call may take that has a deadline of its own.
+const mostDeadline = 10 * time.Minute
+
+// deadline gives calls without a deadline one, and bounds the others, so that nothing waits for ever: it is asked when the headers
+// of a call have come, since gRPC reads the whole request before any interceptor, however slowly that comes. Streams, which
+// services tells, have no deadline: a request of theirs is read once it is known who calls.
+func deadline(d time.Duration, services func() map[string]grpc.ServiceInfo) tap.ServerInHandle {
+	unary := sync.OnceValue(func() map[string]bool { // all are registered before the first call
+		found := map[string]bool{}
+		for service, info := range services() {
+			for _, m := range info.Methods {
+				found["/"+service+"/"+m.Name] = !m.IsClientStream && !m.IsServerStream
+			}
 		}
-		return next(ctx, req)
+		return found
+	})
+	return func(ctx context.Context, info *tap.Info) (context.Context, error) {
+		if !unary()[info.FullMethodName] {
+			return ctx, nil
+		}
+		within := d
+		if _, ok := ctx.Deadline(); ok {
+			within = mostDeadline
+		}
+		ctx, cancel := context.WithTimeout(ctx, within)
+		_ = cancel // the context of the call, of which this is part, is canceled at its end
+		return ctx, nil
 	}
 }

@@ -358,46 +358,99 @@ func TestCallsOfOneConnectionAreBounded(t *testing.T) {
 	<-begun
 	wg.Wait()
 
-	conn, err := net.Dial("tcp", r.addr) //nolint:noctx // a test server
+	conn := speaks(t, r.addr)
+	var asked bytes.Buffer
+	asked.WriteString(preface)
+	writeFrame(&asked, frameSettings, 0, 0, nil)
+	for stream := uint32(1); stream <= 5; stream += 2 {
+		writeFrame(&asked, frameHeaders, endHeaders, stream, callHeaders())
+	}
+	if _, err := conn.Write(asked.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	for in := bufio.NewReader(conn); ; {
+		kind, _, stream, body := readFrame(t, in)
+		if kind == frameReset {
+			if code := binary.BigEndian.Uint32(body); stream != 5 || code != refusedStream {
+				t.Errorf("stream %d is refused with %d", stream, code)
+			}
+			break
+		}
+	}
+}
+
+// Half a request holds nothing for ever: gRPC reads it before anybody is asked for a token.
+func TestHalfARequestHasItsTime(t *testing.T) {
+	t.Parallel()
+	r := start(t, func(c *serve.Config) { c.Deadline = 50 * time.Millisecond }, rolls())
+	conn := speaks(t, r.addr)
+	var asked bytes.Buffer
+	asked.WriteString(preface)
+	writeFrame(&asked, frameSettings, 0, 0, nil)
+	writeFrame(&asked, frameHeaders, endHeaders, 1, callHeaders())
+	writeFrame(&asked, frameData, 0, 1, append([]byte{0, 0, 0, 0, 100}, "half of it"...)) // of 100 bytes
+	if _, err := conn.Write(asked.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	for in := bufio.NewReader(conn); ; {
+		kind, flags, stream, _ := readFrame(t, in)
+		if stream == 1 && (kind == frameReset || kind == frameHeaders && flags&endStream != 0) {
+			break
+		}
+	}
+	if _, f := rollOn(authorized(t.Context()), r); f != nil {
+		t.Errorf("somebody else: %v", f)
+	}
+}
+
+// A caller who sets no deadline is told that the server's has passed.
+func TestACallWithoutADeadlineGetsOne(t *testing.T) {
+	t.Parallel()
+	r := start(t, func(c *serve.Config) { c.Deadline = 20 * time.Millisecond }, dice{roll: func(ctx context.Context, _ *dicev1.RollRequest) (*dicev1.RollResponse, error) {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}})
+	if _, f := rollOn(authorized(context.WithoutCancel(t.Context())), r); f == nil || f.Kind != fault.DeadlineExceeded || f.Message != "the deadline has passed" {
+		t.Errorf("told %v", f)
+	}
+}
+
+// speaks opens a connection for a client that does as the test likes.
+func speaks(t *testing.T, addr string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial("tcp", addr) //nolint:noctx // a test server
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer func() { _ = conn.Close() }()
+	t.Cleanup(func() { _ = conn.Close() })
 	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
 		t.Fatal(err)
 	}
-	var headers []byte // each a literal without a place in the table
+	return conn
+}
+
+// callHeaders are those of a roll, each a literal without a place in the table.
+func callHeaders() (headers []byte) {
 	for _, h := range [][2]string{{":method", "POST"}, {":scheme", "http"}, {":path", dicev1.DiceService_Roll_FullMethodName}, {":authority", "x"}, {"content-type", "application/grpc"}, {"te", "trailers"}} {
 		headers = append(headers, 0)
 		for _, text := range h {
 			headers = append(append(headers, byte(len(text))), text...)
 		}
 	}
-	var asked bytes.Buffer
-	asked.WriteString(preface)
-	writeFrame(&asked, frameSettings, 0, 0, nil)
-	for stream := uint32(1); stream <= 5; stream += 2 {
-		writeFrame(&asked, frameHeaders, endHeaders, stream, headers)
+	return headers
+}
+
+func readFrame(t *testing.T, in io.Reader) (kind, flags byte, stream uint32, body []byte) {
+	t.Helper()
+	var head [9]byte
+	if _, err := io.ReadFull(in, head[:]); err != nil {
+		t.Fatalf("the answer did not come: %v", err)
 	}
-	if _, err := conn.Write(asked.Bytes()); err != nil {
+	body = make([]byte, int(head[0])<<16|int(head[1])<<8|int(head[2]))
+	if _, err := io.ReadFull(in, body); err != nil {
 		t.Fatal(err)
 	}
-	for in := bufio.NewReader(conn); ; {
-		var head [9]byte
-		if _, err := io.ReadFull(in, head[:]); err != nil {
-			t.Fatalf("the third stream was not refused: %v", err)
-		}
-		body := make([]byte, int(head[0])<<16|int(head[1])<<8|int(head[2]))
-		if _, err := io.ReadFull(in, body); err != nil {
-			t.Fatal(err)
-		}
-		if head[3] == frameReset {
-			if stream, code := binary.BigEndian.Uint32(head[5:]), binary.BigEndian.Uint32(body); stream != 5 || code != refusedStream {
-				t.Errorf("stream %d is refused with %d", stream, code)
-			}
-			break
-		}
-	}
+	return head[3], head[4], binary.BigEndian.Uint32(head[5:]), body
 }
 
 // An answer may be larger than what gRPC takes by itself.
@@ -438,10 +491,12 @@ func TestWhoMayCallIsAskedBeforeTheRequestIsRead(t *testing.T) {
 // What HTTP/2 says on the wire, for clients that do not heed what they are told.
 const (
 	preface           = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
+	frameData         = 0
 	frameHeaders      = 1
 	frameReset        = 3
 	frameSettings     = 4
 	frameContinuation = 9
+	endStream         = 1
 	endHeaders        = 4
 	refusedStream     = 7
 )

@@ -49,7 +49,8 @@ type Config struct {
 	Ready func(context.Context) error
 	// ReadyEvery is how often Ready and pings are asked, and how long they may take; 0 means 5 s.
 	ReadyEvery time.Duration
-	// Deadline is given to calls that come without one; 0 means 30 s. Streams have none.
+	// Deadline is given to calls that come without one, the time for their request included; 0 means 30 s. One of their own may
+	// be 10 min. Streams have none.
 	Deadline time.Duration
 	// Limits are what callers may ask for.
 	Limits Limits
@@ -114,6 +115,7 @@ func NewServer(cfg Config) (*Server, error) {
 		grpc.MaxConcurrentStreams(cfg.ConnectionCalls),
 		grpc.MaxHeaderListSize(maxHeader),
 		grpc.ConnectionTimeout(handshake),
+		grpc.InTapHandle(deadline(cfg.Deadline, func() map[string]grpc.ServiceInfo { return s.Server.GetServiceInfo() })),
 		grpc.KeepaliveParams(keepalive.ServerParameters{Time: time.Minute, Timeout: 20 * time.Second, MaxConnectionAge: cfg.ConnectionAge}),
 		grpc.KeepaliveEnforcementPolicy(keepalive.EnforcementPolicy{MinTime: 10 * time.Second, PermitWithoutStream: true}),
 		// The first is the outermost: whatever panics is caught, whatever is answered is logged as it is answered, and
@@ -126,7 +128,6 @@ func NewServer(cfg Config) (*Server, error) {
 			size.unary,
 			fillUnary,
 			checkUnary(validator),
-			deadline(cfg.Deadline),
 		),
 		grpc.ChainStreamInterceptor(
 			recoverStream(cfg.Logger),

@@ -186,7 +186,7 @@ type Player struct {
 // Player returns a player that takes its chance from faces.
 func (s *Simulator) Player(faces Faces) *Player {
 	return &Player{
-		sim: s, t: turn{dice: play.ForgetfulDice(func(sides int) (int, error) { return faces(sides), nil })},
+		sim: s, t: turn{dice: play.ForgetfulDice(faces)},
 		severities: s.begun.Ruleset.SeverityNames(),
 	}
 }

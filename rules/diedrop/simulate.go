@@ -240,7 +240,7 @@ type Player struct {
 
 // Player returns a player that takes its chance from faces.
 func (s *Simulator) Player(faces Faces) *Player {
-	return &Player{sim: s, t: turn{dice: play.ForgetfulDice(func(sides int) (int, error) { return faces(sides), nil })}}
+	return &Player{sim: s, t: turn{dice: play.ForgetfulDice(faces)}}
 }
 
 // Play plays the next journey. The lists that it tells of are valid until the next call.

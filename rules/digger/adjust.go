@@ -40,36 +40,32 @@ type Adjusted struct {
 	Members         []MemberAdjustment `json:"members,omitempty"`
 }
 
-func (c Adjust) decide(g *round) error {
+func (c Adjust) decide(r Run, _ *play.Dice) ([]RunEvent, error) {
 	if n := utf8.RuneCountInString(c.Reason); n < 1 || n > 500 {
-		return play.Refuse(Invalid, "a reason has 1 to 500 characters").At("reason")
+		return nil, play.Refuse(Invalid, "a reason has 1 to 500 characters").At("reason")
 	}
 	if c.Exploration == nil && !c.ClearConditions && len(c.Members) == 0 {
-		return play.Refuse(Invalid, "nothing is set").At("members")
+		return nil, play.Refuse(Invalid, "nothing is set").At("members")
 	}
-	if x := c.Exploration; x != nil && (*x < 0 || *x > g.Ruleset.Exploration.Goal) {
-		return play.Refuse(Invalid, "exploration is 0 to %d", g.Ruleset.Exploration.Goal).At("exploration")
+	if x := c.Exploration; x != nil && (*x < 0 || *x > r.Ruleset.Exploration.Goal) {
+		return nil, play.Refuse(Invalid, "exploration is 0 to %d", r.Ruleset.Exploration.Goal).At("exploration")
 	}
 	seen := map[string]bool{}
 	for i, a := range c.Members {
 		field := fmt.Sprintf("members[%d]", i)
-		m, ok := g.Member(a.ID)
+		m, ok := r.Member(a.ID)
 		switch {
 		case !ok:
-			return play.Refuse(NotAMember, "%s is not in this run", a.ID).At(field + ".character")
+			return nil, play.Refuse(NotAMember, "%s is not in this run", a.ID).At(field + ".character")
 		case seen[a.ID]:
-			return play.Refuse(Invalid, "%s is named twice", a.ID).At(field + ".character")
+			return nil, play.Refuse(Invalid, "%s is named twice", a.ID).At(field + ".character")
 		}
 		seen[a.ID] = true
-		if err := a.check(g.Ruleset, m, field); err != nil {
-			return err
+		if err := a.check(r.Ruleset, m, field); err != nil {
+			return nil, err
 		}
 	}
-	emit(g, Adjusted(c))
-	if len(g.Active()) == 0 {
-		emit(g, RunEnded{Outcome: LostExhausted})
-	}
-	return nil
+	return r.unlessDeserted(Adjusted(c)), nil
 }
 
 func (a MemberAdjustment) check(rs *Ruleset, m Member, field string) error {
@@ -89,7 +85,7 @@ func (a MemberAdjustment) check(rs *Ruleset, m Member, field string) error {
 	return nil
 }
 
-func (e Adjusted) applyTo(r *fold) {
+func (e Adjusted) applyTo(r *Run) {
 	if e.Exploration != nil {
 		r.Exploration = *e.Exploration
 	}

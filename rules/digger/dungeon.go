@@ -26,6 +26,33 @@ const (
 
 var kinds = []string{Entry, Normal, Second, Third, Climax, Final}
 
+// kind is the place of a kind of card in kinds.
+type kind int
+
+const (
+	entryCard kind = iota
+	normalCard
+	secondCard
+	thirdCard
+	climaxCard
+	finalCard
+	noKind
+)
+
+func kindOf(name string) kind {
+	if i := slices.Index(kinds, name); i >= 0 {
+		return kind(i)
+	}
+	return noKind
+}
+
+func (k kind) String() string {
+	if k < noKind {
+		return kinds[k]
+	}
+	return ""
+}
+
 // Dungeon is a deck of challenges. It is not changed once made; share it freely.
 type Dungeon struct {
 	ID     string `json:"id"`

@@ -3,7 +3,6 @@ package digger
 import (
 	"cmp"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -27,7 +26,9 @@ const (
 )
 
 // RunCommand is something that a member or a GM wants done in a run.
-type RunCommand interface{ decide(g *round) error }
+type RunCommand interface {
+	decide(r Run, dice *play.Dice) ([]RunEvent, error)
+}
 
 // The commands. Override lets a GM stand in for the leader or drawer, and nothing else.
 type (
@@ -95,7 +96,7 @@ type NumberedTool struct {
 }
 
 // RunEvent is one fact of a run.
-type RunEvent interface{ applyTo(r *fold) }
+type RunEvent interface{ applyTo(r *Run) }
 
 // The events. Lists are those after the event.
 type (
@@ -172,7 +173,6 @@ type Result struct {
 // DecideRun decides a command on a run. It changes nothing; callers fold the events with [ApplyRun]. It fails with a
 // *play.Refusal. Bad dice are found by the caller, with Dice.Close, after everything else.
 func DecideRun(r Run, c RunCommand, dice *play.Dice) ([]RunEvent, error) {
-	g := &round{fold: fold{Run: r.clone()}, dice: dice}
 	_, enters := c.(Enter)
 	_, acts := c.(Contribute)
 	switch {
@@ -185,111 +185,56 @@ func DecideRun(r Run, c RunCommand, dice *play.Dice) ([]RunEvent, error) {
 	case !enters && r.Over():
 		return nil, play.Refuse(RunOver, "the run is over: %s", r.Outcome)
 	}
-	if err := c.decide(g); err != nil {
-		return nil, err
-	}
-	return g.events, nil
+	return c.decide(r, dice)
 }
 
 // ApplyRun folds one event. It changes nothing that the old state refers to.
 func ApplyRun(r Run, e RunEvent) Run {
-	f := fold{Run: r.clone()}
-	e.applyTo(&f)
-	return f.Run
+	r = r.clone()
+	e.applyTo(&r)
+	return r
 }
 
-// fold is a state into which events are folded. One that recycles never shares its lists with an event, and folds into the
-// room that they have already.
-type fold struct {
-	Run
-	recycles bool
-	// room is a challenge that is done with.
-	room *Pending
-}
-
-// refill returns a copy of a list, in the room of an old one when the fold recycles.
-func refill[S ~[]E, E any](f *fold, old, list S) S {
-	switch {
-	case !f.recycles:
-		return slices.Clone(list)
-	case len(list) > 0 && len(old) == len(list) && &old[0] == &list[0]:
-		return old // it is the list itself
-	}
-	return append(old[:0], list...)
-}
-
-// round is a decision under way: a copy of the state that follows the events decided so far. One decision makes each list
-// of an event once; where one round after the other is played in the same room, as simulations do, nobody keeps the events,
-// and what a round has made is room for the next.
-type round struct {
-	fold
-	dice   *play.Dice
-	events []RunEvent
-
-	// What look brings up to date, unless it has seen the state as it is.
-	seen                bool
-	tables              *tables
-	at                  int
-	card                *known
-	conditions, effects []force
-	before, ended       []force
-	owed                []gifts
-
-	// Room.
-	undrawn   []int
-	instances []Instance
-	results   []Result
-	used      []Effect
-	left      []Effect
-	names     []string
-}
-
-// emit folds a fact into the round and keeps it for whoever asked for the decision.
-func emit[E RunEvent](g *round, e E) {
-	e.applyTo(&g.fold)
-	g.seen = false
-	if !g.recycles {
-		g.events = append(g.events, e)
-	}
-}
-
-func (c Enter) decide(g *round) error {
+func (c Enter) decide(_ Run, dice *play.Dice) ([]RunEvent, error) {
 	rs := c.Ruleset
 	switch {
 	case len(c.Members) < rs.Party.MinToEnter:
-		return play.Refuse(TooFewMembers, "at least %d enter", rs.Party.MinToEnter)
+		return nil, play.Refuse(TooFewMembers, "at least %d enter", rs.Party.MinToEnter)
 	case len(c.Members) > rs.Party.Max:
-		return play.Refuse(PartyFull, "a party has at most %d members", rs.Party.Max).On("party")
+		return nil, play.Refuse(PartyFull, "a party has at most %d members", rs.Party.Max).On("party")
 	}
 	if faults := Check(rs, c.Dungeon); len(faults) > 0 {
-		return play.Refuse(Invalid, "the dungeon cannot be played: %s: %s", faults[0].Field, faults[0].Message).At("dungeon." + faults[0].Field)
+		return nil, play.Refuse(Invalid, "the dungeon cannot be played: %s: %s", faults[0].Field, faults[0].Message).At("dungeon." + faults[0].Field)
 	}
 	enterer := cmp.Or(c.Member, c.Leader)
 	for _, id := range []string{c.Leader, enterer} {
 		if !slices.ContainsFunc(c.Members, func(e Entrant) bool { return e.ID == id }) {
-			return play.Refuse(NotAMember, "%s is not in the party", id)
+			return nil, play.Refuse(NotAMember, "%s is not in the party", id)
 		}
 	}
 	if rs.Flow.EnterRequiresLeader && enterer != c.Leader && !c.Override {
-		return play.Refuse(NotLeader, "%s leads this party", c.Leader)
+		return nil, play.Refuse(NotLeader, "%s leads this party", c.Leader)
 	}
 	var members []Member
 	for i, e := range c.Members {
 		m, err := e.member(rs, fmt.Sprintf("members[%d]", i))
 		if err != nil {
-			return err
+			return nil, err
 		}
 		if slices.ContainsFunc(members, func(o Member) bool { return o.ID == e.ID }) {
-			return play.Refuse(Invalid, "%s enters twice", e.ID).At(fmt.Sprintf("members[%d].id", i))
+			return nil, play.Refuse(Invalid, "%s enters twice", e.ID).At(fmt.Sprintf("members[%d].id", i))
 		}
 		members = append(members, m)
 	}
-	emit(g, Entered{Ruleset: rs, Dungeon: c.Dungeon, Party: c.Party, Leader: c.Leader, Members: members})
-	if _, err := g.active(enterer); err != nil {
-		return err
+	entered := Entered{Ruleset: rs, Dungeon: c.Dungeon, Party: c.Party, Leader: c.Leader, Members: members}
+	g := boardOf(ApplyRun(Run{}, entered), dice)
+	g.events = append(g.events, entered)
+	i := g.index(enterer)
+	if err := g.fit(i); err != nil {
+		return nil, err
 	}
-	g.draw(enterer)
-	return nil
+	g.draw(i)
+	return g.events, nil
 }
 
 // member makes a fresh member with all uses (DIG-TOOL-06). What the tools do has to be known to
@@ -348,345 +293,13 @@ func (t *Tool) trait(i int) string {
 	return t.Qualities[i]
 }
 
-func (c Draw) decide(g *round) error {
-	if g.Pending != nil {
-		return play.Refuse(ChallengePending, "a challenge is pending")
+func (c Draw) decide(r Run, dice *play.Dice) ([]RunEvent, error) {
+	g := boardOf(r, dice)
+	i := g.index(c.Member)
+	if i < 0 && !g.pending {
+		return nil, notAMember(c.Member)
 	}
-	m, err := g.active(c.Member)
-	if err != nil {
-		return err
-	}
-	if g.Ruleset.Flow.DrawRequiresRotation && !c.Override {
-		for i := range g.Members {
-			if o := &g.Members[i]; !g.out(o) && o.Draws < m.Draws {
-				return play.Refuse(NotYourDraw, "%s has drawn less often", o.ID)
-			}
-		}
-	}
-	g.draw(c.Member)
-	return nil
-}
-
-// active returns a member who is not exhausted, or why there is none.
-func (g *round) active(id string) (*Member, error) {
-	i := g.index(id)
-	switch {
-	case i < 0:
-		return nil, play.Refuse(NotAMember, "%s is not in this run", id)
-	case g.out(&g.Members[i]):
-		return nil, play.Refuse(Exhausted, "%s is exhausted", id)
-	}
-	return &g.Members[i], nil
-}
-
-// draw is steps D2 to D7. A die decides between several cards; a single one needs none.
-func (g *round) draw(drawer string) {
-	t := g.look()
-	kind, candidates, reshuffled := g.ahead()
-	g.at = candidates[0]
-	if len(candidates) > 1 {
-		g.at = candidates[g.dice.RollFor("draw ", kind, len(candidates))-1]
-	}
-	card := &t.cards[g.at]
-	rules := t.conditionsOf(card)
-	cleared := slices.ContainsFunc(rules, func(r *rule) bool { return r.clears }) // D5
-	list := g.instances[:0]
-	for i, c := range g.conditions { // D4
-		now := &g.Conditions[i]
-		if !cleared && (c.permanent || now.Phase < len(c.phases)) {
-			list = append(list, Instance{Name: now.Name, Phase: now.Phase + 1})
-			if c.permanent {
-				list[len(list)-1].Phase = now.Phase
-			}
-		}
-	}
-	for i, name := range card.Conditions { // D6
-		if len(rules[i].phases) > 0 {
-			list = g.impose(list, name)
-		}
-	}
-	g.instances = list
-	emit(g, Drawn{
-		Round: g.Round + 1, Card: card.ID, Kind: kind, Drawer: drawer, Conditions: list, Cleared: cleared, Reshuffled: reshuffled,
-	})
-}
-
-// impose adds a condition to a list: a new instance, or under refresh a restart of the one that is there, which keeps
-// what its old phase gives owed (DIG-COND-04).
-func (g *round) impose(list []Instance, name string) []Instance {
-	if g.Ruleset.ConditionsStacking == "refresh" {
-		c := g.Ruleset.Conditions[name]
-		if at := slices.IndexFunc(list, func(i Instance) bool { return i.Name == name }); at >= 0 {
-			if i := &list[at]; !c.Permanent && i.Phase > 1 {
-				i.Owed, i.Phase = phase(c.Phases, i.Phase), 1
-			}
-			return list
-		}
-	}
-	return append(list, Instance{Name: name, Phase: 1})
-}
-
-func (c Contribute) decide(g *round) error {
-	if g.Pending == nil {
-		return play.Refuse(NoChallenge, "no challenge is pending")
-	}
-	g.look()
-	m, err := g.active(c.Member)
-	if err != nil {
-		return err
-	}
-	if g.act(c.Member) != nil {
-		return play.Refuse(AlreadyActed, "%s has acted in this round", c.Member)
-	}
-	if c.Tool == 0 {
-		// Names of abilities and actions win over a tool of the same name (DIG-ABIL-06).
-		ability := g.card.Ability
-		if c.Use != ability {
-			ability = AbilityOf(c.Use)
-		}
-		if ability != "" {
-			if ability != g.card.Ability {
-				return play.Refuse(WrongAbility, "the challenge is one of %s", g.card.Ability).On("action.basic")
-			}
-			return g.contribute(Acted{Act: Act{Member: c.Member, Risk: c.Risk}, Effects: g.Effects})
-		}
-	}
-	at := slices.IndexFunc(m.Tools, func(t RunTool) bool {
-		return c.Tool != 0 && t.Number == c.Tool ||
-			c.Tool == 0 && (strings.EqualFold(t.ID, c.Use) || t.Title != "" && strings.EqualFold(t.Title, c.Use))
-	})
-	if at < 0 {
-		return play.Refuse(NoSuchTool, "%s has no such tool in the belt", c.Member).On("action.tool")
-	}
-	t := &m.Tools[at]
-	switch {
-	case t.Ability != g.card.Ability:
-		return play.Refuse(WrongAbility, "%s is a tool of %s, the challenge is one of %s", t.ID, t.Ability, g.card.Ability).On("action.tool")
-	case t.UsesLeft < 1:
-		return play.Refuse(NoUsesLeft, "%s has no uses left", t.ID).On("action.tool")
-	}
-	e := Acted{Act: Act{Member: c.Member, Tool: t.Number, Risk: c.Risk}, UsesLeft: t.UsesLeft - 1, Effects: g.Effects}
-	for i := range t.traits() { // A5
-		name := t.trait(i)
-		q := g.tables.quality(name)
-		e.Cleansed = e.Cleansed || q.clears
-		if len(q.phases) > 0 {
-			e.Effects = g.begin(e.Effects, name, c.Member)
-		}
-	}
-	return g.contribute(e)
-}
-
-func (g *round) contribute(e Acted) error {
-	emit(g, e)
-	// A basic action leaves everything else as it was.
-	g.seen = e.Act.Tool == 0
-	return nil
-}
-
-// begin puts an effect onto a list: new at the end, or a restart in its place (DIG-QUAL-02).
-func (g *round) begin(list []Effect, name, user string) []Effect {
-	list = append(g.used[:0], list...)
-	at := slices.IndexFunc(list, func(e Effect) bool { return e.Name == name })
-	if at < 0 {
-		at = len(list)
-		list = append(list, Effect{Name: name, Phase: 1, Ability: g.card.Ability})
-	} else {
-		list[at] = g.restarted(list[at], g.tables.quality(name))
-	}
-	g.used = list
-	e := &list[at]
-	switch from := len(g.names); {
-	case len(e.Users) == 0 || g.Ruleset.Effects.DuplicateUsers == "last":
-		g.names = append(g.names, user)
-		e.Users = g.names[from:len(g.names):len(g.names)]
-	case !slices.Contains(e.Users, user):
-		g.names = append(append(g.names, e.Users...), user)
-		e.Users = g.names[from:len(g.names):len(g.names)]
-	}
-	return list
-}
-
-// restarted returns an effect that is used again on the pending challenge: it keeps what its old phase gives owed this round.
-func (g *round) restarted(e Effect, r *rule) Effect {
-	if e.Phase > 1 && g.Ruleset.Effects.DuplicateRule == "restart_keep_due" {
-		e.Owed = phase(r.told, e.Phase)
-		if _, relevant := e.Owed["relevant"]; relevant && g.Ruleset.Effects.ShortsightedAbility == "used_challenge" && e.Ability != g.card.Ability {
-			e.Owed = maps.Clone(e.Owed)
-			delete(e.Owed, "relevant") // it was for another ability
-		}
-	}
-	e.Phase, e.Ability = 1, g.card.Ability
-	return e
-}
-
-func (c Complete) decide(g *round) error {
-	if g.Pending == nil {
-		return play.Refuse(NoChallenge, "no challenge is pending")
-	}
-	if g.index(c.Member) < 0 && !c.Override {
-		return play.Refuse(NotAMember, "%s is not in this run", c.Member)
-	}
-	if g.Ruleset.Flow.CompleteRequiresDrawer && c.Member != g.Completer() && !c.Override {
-		return play.Refuse(NotDrawer, "%s completes this round", g.Completer())
-	}
-	if waiting := g.Waiting(); len(waiting) > 0 {
-		return play.Refuse(NotAllActed, "%s has not acted", strings.Join(waiting, ", "))
-	}
-	g.complete()
-	return nil
-}
-
-// complete is steps C2 to C12.
-func (g *round) complete() {
-	rs := g.Ruleset
-	g.look()
-	e := Completed{Round: g.Round, Card: g.card.ID, TN: g.tn(), Modifier: g.modifier(), Outcome: Running}
-	e.Results = g.results[:0]
-	for i := range g.Members {
-		m := &g.Members[i]
-		e.Results = append(e.Results, Result{Member: m.ID, Exhaustion: m.Exhaustion})
-	}
-	g.results = e.Results
-	for i := range g.Pending.Acts { // C3, C4
-		a := &g.Pending.Acts[i]
-		at := g.near(i, a.Member)
-		m, res := &g.Members[at], &e.Results[at]
-		res.Acted = true
-		res.Roll = g.dice.RollFor("act ", a.Member, rs.Challenge.Die)
-		res.Effective = m.Abilities.Of(g.card.Ability) + e.Modifier
-		if floor := rs.DP.AbilityFloor; floor != nil {
-			res.Effective = max(*floor, res.Effective)
-		}
-		if t, ok := m.tool(a.Tool); ok {
-			res.ToolBonus = rs.Bonus(t.Tool)
-		}
-		if a.Risk {
-			res.RiskBonus = rs.Risk.Bonus
-		}
-		res.Total = res.Roll + res.Effective + res.ToolBonus + res.RiskBonus
-		res.Success = res.Total >= e.TN
-		e.Score += res.Total // C5
-		e.Target += e.TN
-	}
-	e.Passed = e.Score >= e.Target
-	for i := range g.Pending.Acts { // C6
-		if a := &g.Pending.Acts[i]; a.Risk {
-			if res := &e.Results[g.near(i, a.Member)]; !res.Success {
-				res.RiskRoll = g.dice.RollFor("risk ", a.Member, rs.Risk.ChanceDie)
-			}
-		}
-	}
-	g.explore(&e)
-	all := g.toll(&e)
-	for i := range g.Pending.Acts { // C8, C9
-		a := &g.Pending.Acts[i]
-		at := g.near(i, a.Member)
-		res := &e.Results[at]
-		res.Gain = g.gain(all, a, &g.Members[at], res)
-		res.Exhaustion = min(rs.Exhaustion.Cap, res.Exhaustion+res.Gain)
-	}
-	g.end(&e) // C10
-	left := g.left[:0]
-	for i, x := range g.effects { // C11
-		if now := g.Effects[i]; now.Phase < len(x.phases) {
-			now.Phase++
-			now.Owed = nil
-			left = append(left, now)
-		}
-	}
-	g.left, e.Effects = left, left
-	emit(g, e)
-}
-
-// explore is step C7.
-func (g *round) explore(e *Completed) {
-	rs := g.Ruleset
-	e.ExplorationGain = g.card.failure
-	if e.Passed {
-		e.ExplorationGain = g.card.success
-		for _, c := range g.conditions {
-			e.ExplorationGain += c.value[explorationOnSuccess]
-		}
-		for _, x := range g.effects {
-			e.ExplorationGain += x.value[explorationOnSuccess]
-		}
-	}
-	e.ExplorationGain = max(0, e.ExplorationGain)
-	e.Exploration = min(rs.Exploration.Goal, g.Exploration+e.ExplorationGain)
-}
-
-// toll is what step C8 adds for everybody: whatever they do, and for those who fail themselves; least is the largest minimum.
-type toll struct{ always, onFailure, least int }
-
-func (g *round) toll(e *Completed) toll {
-	t := toll{always: g.card.partyFailure, onFailure: g.card.individualFailure, least: g.Ruleset.Exhaustion.GainFloor}
-	if e.Passed {
-		t.always = g.card.partySuccess
-	}
-	for _, c := range g.conditions {
-		t.add(c.gifts)
-	}
-	for i, x := range g.effects {
-		t.add(x.gifts)
-		if v := x.value[partyExhaustionIfUserFails]; v != 0 && slices.ContainsFunc(g.Effects[i].Users, func(user string) bool {
-			at := g.index(user)
-			return at >= 0 && e.Results[at].Acted && !e.Results[at].Success
-		}) {
-			t.always += v
-		}
-	}
-	return t
-}
-
-func (t *toll) add(x *gifts) {
-	t.always += x.value[exhaustion]
-	t.onFailure += x.value[exhaustionOnFailure]
-	t.least = max(t.least, x.value[gainMinimum])
-}
-
-// gain is step C8 for one member: one sum, then raised to the largest minimum.
-func (g *round) gain(all toll, a *Act, m *Member, res *Result) int {
-	rs := g.Ruleset
-	sum := all.always
-	if !res.Success {
-		sum += all.onFailure
-	}
-	for i, x := range g.effects {
-		share := partyExhaustion
-		if x.given[userExhaustionInstead] && slices.Contains(g.Effects[i].Users, a.Member) {
-			share = userExhaustionInstead
-		}
-		sum += x.value[share]
-	}
-	if a.Risk && !res.Success {
-		hit := res.RiskRoll <= rs.Risk.ChanceAtMost
-		if hit {
-			sum += rs.Risk.ExtraExhaustion
-		}
-		if t, ok := m.tool(a.Tool); ok && (hit || !rs.Risk.ToolExtraNeedsChance) {
-			sum += rs.Risk.ToolExtraExhaustion[t.Rating]
-		}
-	}
-	return max(all.least, sum)
-}
-
-// end is step C10.
-func (g *round) end(e *Completed) {
-	standing := false
-	for i := range e.Results {
-		standing = standing || e.Results[i].Exhaustion < g.Ruleset.Exhaustion.OutAt
-	}
-	switch {
-	case g.Pending.Kind == Final && !e.Passed:
-		e.Outcome = LostRetreat
-	case g.Pending.Kind == Final && standing:
-		e.Outcome, e.Exploration = Won, g.Ruleset.Exploration.Goal
-	case !standing:
-		e.Outcome = LostExhausted
-	case g.Pending.Kind == Climax && !e.Passed && g.Ruleset.Flow.ClimaxFailureRetreats:
-		e.Outcome = LostRetreat
-	}
+	return g.events, g.next(i, c.Override)
 }
 
 // tool returns a loaded tool by its number, which is not 0.
@@ -701,70 +314,105 @@ func (m *Member) tool(number int) (*RunTool, bool) {
 	return nil, false
 }
 
-func (c Depart) decide(g *round) error {
-	switch {
-	case g.index(c.Member) < 0:
-		return play.Refuse(NotAMember, "%s is not in this run", c.Member)
-	case g.Leader == c.Member && len(g.Members) > 1:
-		return play.Refuse(LeaderWithMembers, "a leader passes leadership on before leaving")
+func notAMember(id string) error { return play.Refuse(NotAMember, "%s is not in this run", id) }
+
+func (c Contribute) decide(r Run, dice *play.Dice) ([]RunEvent, error) {
+	g := boardOf(r, dice)
+	i := g.index(c.Member)
+	if i < 0 && g.pending {
+		return nil, notAMember(c.Member)
 	}
-	emit(g, Departed(c))
-	if len(g.Active()) == 0 { // DIG-PARTY-08
-		emit(g, RunEnded{Outcome: LostExhausted})
+	if err := g.ready(i); err != nil {
+		return nil, err
 	}
-	return nil
+	tool, err := c.tool(g, i)
+	if err != nil {
+		return nil, err
+	}
+	err = g.contribute(i, tool, c.Risk)
+	return g.events, err
 }
 
-func (c Promote) decide(g *round) error {
-	switch {
-	case g.Leader != c.Member && !c.Override:
-		return play.Refuse(NotLeader, "%s leads this run", g.Leader)
-	case g.index(c.Target) < 0:
-		return play.Refuse(NotAMember, "%s is not in this run", c.Target)
-	case g.Pending != nil && len(g.Pending.Acts) > 0:
-		return play.Refuse(ActsPending, "acts of this round are pending")
-	}
-	emit(g, Promoted{Leader: c.Target})
-	return nil
-}
-
-func (c Abandon) decide(g *round) error {
-	if g.Leader != c.Member && !c.Override {
-		return play.Refuse(NotLeader, "%s leads this run", g.Leader)
-	}
-	emit(g, RunEnded{Outcome: Abandoned})
-	return nil
-}
-
-func (e Entered) applyTo(r *fold) {
-	members := r.Members[:0]
-	for i, m := range e.Members {
-		var room []RunTool
-		if i < cap(members) {
-			room = members[:i+1][i].Tools
+// tool returns the place of the tool that is named, -1 for a basic action.
+func (c Contribute) tool(g *round, member int) (int, error) {
+	// Names of abilities and actions win over a tool of the same name (DIG-ABIL-06).
+	if c.Tool == 0 && (c.Use == g.card.Ability || AbilityOf(c.Use) != "") {
+		if c.Use != g.card.Ability && AbilityOf(c.Use) != g.card.Ability {
+			return -1, play.Refuse(WrongAbility, "the challenge is one of %s", g.card.Ability).On("action.basic")
 		}
-		m.Tools = refill(r, room, m.Tools)
-		members = append(members, m)
+		return -1, nil
 	}
-	r.Run = Run{
-		Ruleset: e.Ruleset, Dungeon: e.Dungeon, Party: e.Party, Leader: e.Leader, Members: members, Outcome: Running,
-		Conditions: r.Conditions[:0], Effects: r.Effects[:0], Played: r.Played[:0], Pile: r.Pile[:0],
+	at := slices.IndexFunc(g.seats[member].tools, func(t held) bool {
+		return c.Tool != 0 && t.number == c.Tool ||
+			c.Tool == 0 && (strings.EqualFold(t.ID, c.Use) || t.Title != "" && strings.EqualFold(t.Title, c.Use))
+	})
+	if at < 0 {
+		return -1, play.Refuse(NoSuchTool, "%s has no such tool in the belt", c.Member).On("action.tool")
 	}
+	return at, nil
 }
 
-func (e Drawn) applyTo(r *fold) {
-	r.Round, r.Conditions = e.Round, refill(r, r.Conditions, e.Conditions)
-	var acts []Act
-	if r.room == nil {
-		r.room = &Pending{}
-	} else {
-		acts = r.room.Acts[:0]
+func (c Complete) decide(r Run, dice *play.Dice) ([]RunEvent, error) {
+	g := boardOf(r, dice)
+	i := g.index(c.Member)
+	if i < 0 && g.pending && !c.Override {
+		return nil, notAMember(c.Member)
 	}
-	r.Pending, r.room = r.room, nil
-	*r.Pending = Pending{Card: e.Card, Kind: e.Kind, Drawer: e.Drawer, Acts: acts}
+	err := g.complete(i, c.Override)
+	return g.events, err
+}
+
+func (c Depart) decide(r Run, _ *play.Dice) ([]RunEvent, error) {
+	switch {
+	case r.index(c.Member) < 0:
+		return nil, notAMember(c.Member)
+	case r.Leader == c.Member && len(r.Members) > 1:
+		return nil, play.Refuse(LeaderWithMembers, "a leader passes leadership on before leaving")
+	}
+	return r.unlessDeserted(Departed(c)), nil
+}
+
+// unlessDeserted returns an event, and the end of the run when it leaves nobody active (DIG-PARTY-08).
+func (r Run) unlessDeserted(e RunEvent) []RunEvent {
+	if len(ApplyRun(r, e).Active()) > 0 {
+		return []RunEvent{e}
+	}
+	return []RunEvent{e, RunEnded{Outcome: LostExhausted}}
+}
+
+func (c Promote) decide(r Run, _ *play.Dice) ([]RunEvent, error) {
+	switch {
+	case r.Leader != c.Member && !c.Override:
+		return nil, play.Refuse(NotLeader, "%s leads this run", r.Leader)
+	case r.index(c.Target) < 0:
+		return nil, notAMember(c.Target)
+	case r.Pending != nil && len(r.Pending.Acts) > 0:
+		return nil, play.Refuse(ActsPending, "acts of this round are pending")
+	}
+	return []RunEvent{Promoted{Leader: c.Target}}, nil
+}
+
+func (c Abandon) decide(r Run, _ *play.Dice) ([]RunEvent, error) {
+	if r.Leader != c.Member && !c.Override {
+		return nil, play.Refuse(NotLeader, "%s leads this run", r.Leader)
+	}
+	return []RunEvent{RunEnded{Outcome: Abandoned}}, nil
+}
+
+func (e Entered) applyTo(r *Run) {
+	members := slices.Clone(e.Members)
+	for i := range members {
+		members[i].Tools = slices.Clone(members[i].Tools)
+	}
+	*r = Run{Ruleset: e.Ruleset, Dungeon: e.Dungeon, Party: e.Party, Leader: e.Leader, Members: members, Outcome: Running}
+}
+
+func (e Drawn) applyTo(r *Run) {
+	r.Round, r.Conditions = e.Round, slices.Clone(e.Conditions)
+	r.Pending = &Pending{Card: e.Card, Kind: e.Kind, Drawer: e.Drawer}
 	r.Played = append(r.Played, e.Card)
 	if e.Reshuffled {
-		r.Pile = refill(r, r.Pile, nil)
+		r.Pile = nil
 	}
 	if e.Kind == Normal {
 		r.Pile = append(r.Pile, e.Card)
@@ -774,10 +422,10 @@ func (e Drawn) applyTo(r *fold) {
 	}
 }
 
-func (e Acted) applyTo(r *fold) {
-	r.Effects = refill(r, r.Effects, e.Effects)
+func (e Acted) applyTo(r *Run) {
+	r.Effects = slices.Clone(e.Effects)
 	if e.Cleansed {
-		r.Conditions = refill(r, r.Conditions, nil)
+		r.Conditions = nil
 	}
 	if e.Act.Tool != 0 {
 		if i := r.index(e.Act.Member); i >= 0 {
@@ -791,11 +439,10 @@ func (e Acted) applyTo(r *fold) {
 	}
 }
 
-func (e Completed) applyTo(r *fold) {
-	r.Exploration, r.Effects, r.Outcome = e.Exploration, refill(r, r.Effects, e.Effects), e.Outcome
-	for at := range e.Results {
-		res := &e.Results[at]
-		if i := r.near(at, res.Member); i >= 0 {
+func (e Completed) applyTo(r *Run) {
+	r.Exploration, r.Effects, r.Outcome = e.Exploration, slices.Clone(e.Effects), e.Outcome
+	for _, res := range e.Results {
+		if i := r.index(res.Member); i >= 0 {
 			r.Members[i].Exhaustion = res.Exhaustion
 		}
 	}
@@ -806,19 +453,16 @@ func (e Completed) applyTo(r *fold) {
 	if r.Pending != nil && r.Pending.Kind == Climax {
 		r.ClimaxPlayed = true
 	}
-	if r.recycles {
-		r.room = r.Pending
-	}
 	r.Pending = nil
 }
 
-func (e Departed) applyTo(r *fold) {
+func (e Departed) applyTo(r *Run) {
 	r.Members = slices.DeleteFunc(r.Members, func(m Member) bool { return m.ID == e.Member })
 	if r.Pending != nil {
 		r.Pending.Acts = slices.DeleteFunc(r.Pending.Acts, func(a Act) bool { return a.Member == e.Member })
 	}
 }
 
-func (e Promoted) applyTo(r *fold) { r.Leader = e.Leader }
+func (e Promoted) applyTo(r *Run) { r.Leader = e.Leader }
 
-func (e RunEnded) applyTo(r *fold) { r.Outcome, r.Pending = e.Outcome, nil }
+func (e RunEnded) applyTo(r *Run) { r.Outcome, r.Pending = e.Outcome, nil }

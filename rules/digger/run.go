@@ -147,14 +147,6 @@ func (r *Run) index(id string) int {
 	return -1
 }
 
-// near is index for a member who is most likely the one at a place.
-func (r *Run) near(at int, id string) int {
-	if at < len(r.Members) && r.Members[at].ID == id {
-		return at
-	}
-	return r.index(id)
-}
-
 // Exhausted tells whether a member is out for the rest of the run (DIG-RES-14).
 func (r Run) Exhausted(m Member) bool { return r.out(&m) }
 
@@ -204,21 +196,7 @@ func (r Run) TN() int {
 	if r.Pending == nil {
 		return 0
 	}
-	return view(r).tn()
-}
-
-// view looks at a state without deciding anything.
-func view(r Run) *round { return &round{fold: fold{Run: r}} }
-
-func (g *round) tn() int {
-	g.look()
-	switch g.Pending.Kind {
-	case Climax:
-		return g.card.tn + g.Dungeon.TNBonus.Climax
-	case Final:
-		return g.card.tn + g.Dungeon.TNBonus.Final
-	}
-	return g.card.tn
+	return boardOf(r, nil).tn()
 }
 
 // Completer returns who ends the pending round: the drawer, or the leader when the drawer has left (DIG-ACT-04).
@@ -234,56 +212,23 @@ func (r Run) Completer() string {
 
 // NextDraw returns the kind of card that the next draw brings, "" when the run is over (step D3).
 func (r Run) NextDraw() string {
-	kind, _, _ := view(r).ahead()
-	return kind
+	if r.Over() {
+		return ""
+	}
+	k, _, _ := boardOf(r, nil).ahead()
+	return k.String()
 }
 
 // Candidates returns the cards that the next draw may bring, in deck order; a die decides between them.
 func (r Run) Candidates() (ids []string, reshuffled bool) {
-	_, cards, reshuffled := view(r).ahead()
+	if r.Over() {
+		return nil, false
+	}
+	_, cards, reshuffled := boardOf(r, nil).ahead()
 	for _, i := range cards {
 		ids = append(ids, r.Dungeon.Cards[i].ID)
 	}
 	return ids, reshuffled
-}
-
-// ahead returns the kind of the next draw and the places in the deck of the cards that it may bring, in order.
-func (g *round) ahead() (kind string, cards []int, reshuffled bool) {
-	if g.Over() {
-		return "", nil, false
-	}
-	t, rs, n := g.look(), g.Ruleset, g.Round+1
-	ending := Final
-	if t.hasClimax {
-		ending = Climax
-	}
-	switch {
-	case n == 1:
-		kind = Entry
-	case g.ClimaxPlayed:
-		kind = Final
-	case g.Exploration >= rs.Exploration.FinalAt:
-		kind = ending
-	case n == 2 && t.hasSecond:
-		kind = Second
-	case n == 3 && t.hasThird:
-		kind = Third
-	default:
-		g.undrawn = g.undrawn[:0]
-		for _, i := range t.normal {
-			if !slices.Contains(g.Pile, t.cards[i].ID) {
-				g.undrawn = append(g.undrawn, i)
-			}
-		}
-		switch {
-		case len(g.undrawn) > 0:
-			return Normal, g.undrawn, false
-		case rs.Flow.ReshuffleWhenEmpty:
-			return Normal, t.normal, true
-		}
-		kind = ending
-	}
-	return kind, t.kinds[kind], false
 }
 
 // Remaining returns how many challenges a condition lasts, the present one included; false for a permanent one.
@@ -313,28 +258,7 @@ func (r Run) Modifier() int {
 	if r.Pending == nil {
 		return 0
 	}
-	return view(r).modifier()
-}
-
-func (g *round) modifier() int {
-	g.look()
-	m := 0
-	for _, c := range g.conditions {
-		m += c.value[g.card.ability] + c.value[toAll]
-	}
-	for i, e := range g.effects {
-		m += g.effectModifier(e.gifts, g.Effects[i].Ability)
-	}
-	return m
-}
-
-// effectModifier is one effect's part of M; used is the ability of the challenge on which the effect was used last.
-func (g *round) effectModifier(x *gifts, used string) int {
-	m := x.value[g.card.ability] + x.value[toAll]
-	if g.Ruleset.Effects.ShortsightedAbility == "next_challenge" || used == g.card.Ability {
-		m += x.value[toRelevant]
-	}
-	return m
+	return boardOf(r, nil).modifier()
 }
 
 // PendingCard returns the pending card, the zero Card between challenges.

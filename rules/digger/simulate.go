@@ -3,6 +3,7 @@ package digger
 import (
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
@@ -80,7 +81,7 @@ var shapes = []Tool{
 
 // lot is what is drawn for one member of a reference party: ratings and two tools by shape and ability.
 type lot struct {
-	abilities Abilities
+	abilities ratings
 	tools     [2]struct{ shape, ability int }
 }
 
@@ -110,7 +111,7 @@ func drawLots(faces Faces, party []lot) {
 		shuffle(faces, others)
 		l := &party[i]
 		for j, ability := range order {
-			l.abilities.set(AbilityNames[ability], spreads[spread].ratings[j])
+			l.abilities[ability] = spreads[spread].ratings[j]
 		}
 		l.tools[0].ability, l.tools[1].ability = top, others[faces.below(len(others))]
 		for j := range l.tools {
@@ -125,7 +126,9 @@ func ReferenceParty(faces Faces, members int) []Entrant {
 	drawLots(faces, lots)
 	party := make([]Entrant, members)
 	for i, l := range lots {
-		party[i] = Entrant{ID: memberID(i), Form: BaseForm, Statblock: &l.abilities}
+		a := l.abilities
+		statblock := &Abilities{Brute: a[toBrute], Agility: a[toAgility], Wits: a[toWits], Combat: a[toCombat]}
+		party[i] = Entrant{ID: memberID(i), Form: BaseForm, Statblock: statblock}
 		for j, t := range l.tools {
 			party[i].Tools = append(party[i].Tools, NumberedTool{referenceTool(t.shape, t.ability, j+1), j + 1})
 		}
@@ -147,19 +150,6 @@ func referenceTool(shape, ability, number int) Tool {
 	return t
 }
 
-func (a *Abilities) set(name string, rating int) {
-	switch name {
-	case "brute":
-		a.Brute = rating
-	case "agility":
-		a.Agility = rating
-	case "wits":
-		a.Wits = rating
-	case "combat":
-		a.Combat = rating
-	}
-}
-
 func shuffle(faces Faces, list []int) {
 	for i := len(list) - 1; i > 0; i-- {
 		j := faces.below(i + 1)
@@ -174,50 +164,13 @@ type Simulator struct {
 	policy  Policy
 	members int
 	// party enters every run; nil draws a reference party for each.
-	party []outfit
+	party []seat
 	// ids are those of the members of a reference party, stock their tools by shape, ability and place in the belt.
 	ids   []string
-	stock [][][2]outfitTool
-	// tails[n][s] is the chance that n dice show s or more.
-	tails  [][]float64
+	stock [][][2]held
+	// enough[k][n] is the largest sum that n dice show, or more, with the chance wanted of a challenge of kind k.
+	enough [noKind + 1][]int
 	tables *tables
-}
-
-// outfit is a member as they come into every run, with what the policy knows of their tools.
-type outfit struct {
-	Member
-	tools []outfitTool
-}
-
-// outfitTool is a tool with what the policy asks of it, looked up.
-type outfitTool struct {
-	RunTool
-	ability field
-	// bonus is what it adds to its user's total.
-	bonus int
-	// traits are those that do something in play, in the order of step A5: they clear conditions or begin an effect.
-	traits []trait
-	// cleanses, stalwart and resilient are qualities, never the drawback.
-	cleanses, stalwart, resilient bool
-}
-
-type trait struct {
-	*rule
-	name string
-}
-
-func (s *Simulator) outfit(t RunTool) outfitTool {
-	o := outfitTool{RunTool: t, ability: fieldOf(t.Ability), bonus: s.rs.Bonus(t.Tool)}
-	for i := range t.traits() {
-		x := trait{s.tables.quality(t.trait(i)), t.trait(i)}
-		if x.clears || len(x.phases) > 0 {
-			o.traits = append(o.traits, x)
-		}
-		if i < len(t.Qualities) {
-			o.cleanses, o.stalwart, o.resilient = o.cleanses || x.clears, o.stalwart || x.name == "stalwart", o.resilient || x.name == "resilient"
-		}
-	}
-	return o
 }
 
 // NewSimulator refuses a dungeon that cannot be played, a party that cannot enter and an unknown policy as INVALID.
@@ -232,14 +185,15 @@ func NewSimulator(rs *Ruleset, d *Dungeon, policy Policy, members int) (*Simulat
 		return nil, play.Refuse(Invalid, "%q is none of %v", policy, Policies).At("policy")
 	}
 	s := &Simulator{
-		rs: rs, dungeon: d, policy: policy, members: members, tails: tails(members, rs.Challenge.Die), tables: newTables(rs, d).complete(),
+		rs: rs, dungeon: d, policy: policy, tables: newTables(rs, d).complete(),
 	}
+	s.ready(members)
 	for i := range members {
 		s.ids = append(s.ids, memberID(i))
 	}
 	// The parties are made of the tools of the catalogue, which a ruleset may have done away with.
 	for shape := range shapes {
-		s.stock = append(s.stock, make([][2]outfitTool, len(AbilityNames)))
+		s.stock = append(s.stock, make([][2]held, len(AbilityNames)))
 		for ability := range AbilityNames {
 			for place := range s.stock[shape][ability] {
 				t := NumberedTool{referenceTool(shape, ability, place+1), place + 1}
@@ -249,7 +203,7 @@ func NewSimulator(rs *Ruleset, d *Dungeon, policy Policy, members int) (*Simulat
 					errors.As(err, &r)
 					return nil, play.Refuse(r.Code, "the reference parties cannot enter: %s", r.Message).At("ruleset")
 				}
-				s.stock[shape][ability][place] = s.outfit(loaded)
+				s.stock[shape][ability][place] = s.tables.held(&loaded)
 			}
 		}
 	}
@@ -263,7 +217,8 @@ func (s *Simulator) With(party []Entrant) (*Simulator, error) {
 		return nil, play.Refuse(Invalid, "a party has %d to %d members", s.rs.Party.MinToEnter, s.rs.Party.Max).At("party")
 	}
 	c := *s
-	c.party, c.members, c.tails = make([]outfit, len(party)), len(party), tails(len(party), s.rs.Challenge.Die)
+	c.party = make([]seat, len(party))
+	c.ready(len(party))
 	for i, e := range party {
 		m, err := e.member(s.rs, fmt.Sprintf("party[%d]", i))
 		if err != nil {
@@ -272,24 +227,25 @@ func (s *Simulator) With(party []Entrant) (*Simulator, error) {
 		if slices.ContainsFunc(party[:i], func(o Entrant) bool { return o.ID == e.ID }) {
 			return nil, play.Refuse(Invalid, "%s enters twice", e.ID).At(fmt.Sprintf("party[%d]", i))
 		}
-		c.party[i].Member = m
-		for _, t := range m.Tools {
-			c.party[i].tools = append(c.party[i].tools, s.outfit(t))
-		}
+		c.party[i] = s.tables.seat(&m)
 	}
 	return &c, nil
 }
 
-// tails computes the chances of at least a sum with 0 to n dice.
-func tails(n, sides int) [][]float64 {
+// enough returns for 0 to n dice the largest sum that they show, or more, with at least that chance.
+func enough(n, sides int, wanted float64) []int {
 	exact := []float64{1}
-	all := make([][]float64, 0, n+1)
+	all := make([]int, 0, n+1)
 	for k := 0; ; k++ {
 		tail := slices.Clone(exact)
 		for s := len(tail) - 2; s >= 0; s-- {
 			tail[s] += tail[s+1]
 		}
-		all = append(all, tail)
+		most := 0
+		for most+1 < len(tail) && tail[most+1] >= wanted {
+			most++
+		}
+		all = append(all, most)
 		if k == n {
 			return all
 		}
@@ -303,15 +259,15 @@ func tails(n, sides int) [][]float64 {
 	}
 }
 
-func (s *Simulator) chance(dice, atLeast int) float64 {
-	switch tail := s.tails[dice]; {
-	case atLeast <= 0:
-		return 1
-	case atLeast >= len(tail):
-		return 0
-	default:
-		return tail[atLeast]
+// ready looks up what the dice of a party give.
+func (s *Simulator) ready(members int) {
+	s.members = members
+	usual := enough(members, s.rs.Challenge.Die, wantedElse)
+	for k := range s.enough {
+		s.enough[k] = usual
 	}
+	s.enough[climaxCard] = enough(members, s.rs.Challenge.Die, wantedClimax)
+	s.enough[finalCard] = enough(members, s.rs.Challenge.Die, wantedFinal)
 }
 
 // Simulated is how one simulated run went.
@@ -386,50 +342,43 @@ func (s *Simulator) Play(faces Faces) (Simulated, error) { return s.Player(faces
 // Player plays run after run in the same room: after some runs it takes no more memory. It is not safe for concurrent use;
 // each worker has its own.
 type Player struct {
-	game    planner
-	lots    []lot
-	members []Member
-	rounds  []SimulatedRound
-	faces   Faces
+	game   planner
+	lots   []lot
+	rounds []SimulatedRound
+	faces  Faces
 }
 
 // Player returns a player that takes its chance from faces.
 func (s *Simulator) Player(faces Faces) *Player {
-	p := &Player{faces: faces, members: make([]Member, s.members), lots: make([]lot, s.members)}
-	p.game = planner{
-		Simulator: s, kits: make([][]outfitTool, s.members),
-		use: make([]int, s.members), risk: make([]bool, s.members),
-	}
-	// The commands decide and fold as always, only in the same room for each.
-	p.game.round = &round{
-		fold: fold{recycles: true}, tables: s.tables,
-		dice: play.ForgetfulDice(func(sides int) (int, error) { return faces(sides), nil }),
-	}
-	return p
+	g := &round{tables: s.tables, seats: make([]seat, s.members), dice: play.ForgetfulDice(faces)}
+	return &Player{game: s.planner(g), lots: make([]lot, s.members), faces: faces}
 }
 
 // enter opens a run.
 func (p *Player) enter() {
 	g := &p.game
+	g.open()
 	if g.party == nil {
 		drawLots(p.faces, p.lots)
 	}
-	for i := range p.members {
-		m := &p.members[i]
+	for i := range g.seats {
+		s := &g.seats[i]
+		tools := s.tools[:0]
 		if g.party != nil {
-			*m, g.kits[i] = g.party[i].Member, g.party[i].tools
+			*s = g.party[i]
+			s.tools = append(tools, s.tools...)
 			continue
 		}
-		tools, kit := m.Tools[:0], g.kits[i][:0]
-		for j, t := range p.lots[i].tools {
-			o := &g.stock[t.shape][t.ability][j]
-			tools, kit = append(tools, o.RunTool), append(kit, *o)
+		l := &p.lots[i]
+		for j, t := range l.tools {
+			tools = append(tools, g.stock[t.shape][t.ability][j])
 		}
-		*m, g.kits[i] = Member{ID: g.ids[i], Form: BaseForm, Abilities: p.lots[i].abilities, Tools: tools}, kit
+		s.id, s.abilities, s.tools = g.ids[i], l.abilities, tools
+		s.exhaustion, s.draws, s.out, s.acted = 0, 0, false, false
 	}
-	g.names = g.names[:0]
-	emit(g.round, Entered{Ruleset: g.rs, Dungeon: g.dungeon, Leader: p.members[0].ID, Members: p.members})
-	g.draw(p.members[0].ID)
+	g.meet()
+	g.leader = g.seats[0].id
+	g.draw(0)
 }
 
 // Play plays the next run. The rounds that it tells of are valid until the next call.
@@ -438,221 +387,219 @@ func (p *Player) Play() (Simulated, error) {
 	g, drawer := &p.game, 0
 	out := Simulated{Rounds: p.rounds[:0]}
 	for {
-		card := g.at
-		if kind := g.Pending.Kind; kind != Climax && kind != Final {
+		if g.kind != climaxCard && g.kind != finalCard {
 			out.Challenges++
 		}
+		out.Advanced = out.Advanced || g.card.advanced
 		g.plan()
-		for i := range g.conditions {
-			out.Advanced = out.Advanced || g.conditions[i].advanced
-		}
-		for i := range g.Members {
-			m := &g.Members[i]
-			if g.out(m) {
+		for i := range g.seats {
+			if g.seats[i].out {
 				continue
 			}
-			c := Contribute{Member: m.ID, Use: g.card.Ability, Risk: g.risk[i]}
-			if g.use[i] >= 0 {
-				c.Tool = m.Tools[g.use[i]].Number
-			}
-			if err := c.decide(g.round); err != nil {
+			if err := g.contribute(i, g.use[i], g.risk[i]); err != nil {
 				return out, err
 			}
 		}
-		if err := (Complete{Member: g.Members[drawer].ID}).decide(g.round); err != nil {
+		if err := g.complete(drawer, false); err != nil {
 			return out, err
 		}
-		out.Rounds = append(out.Rounds, g.told(card))
+		out.Rounds = append(out.Rounds, SimulatedRound{})
 		p.rounds = out.Rounds
-		if g.Over() {
-			out.Outcome = g.Outcome
+		g.tell(&out.Rounds[len(out.Rounds)-1])
+		if g.over() {
+			out.Outcome = g.outcome
 			return out, g.dice.Close()
 		}
 		if len(out.Rounds) == maxRounds {
 			return out, play.Refuse(NeverEnds, "a run goes on after %d challenges: by these numbers it never ends", maxRounds)
 		}
-		for ok := false; !ok; ok = !g.out(&g.Members[drawer]) {
-			drawer = (drawer + 1) % len(g.Members)
+		for ok := false; !ok; ok = !g.seats[drawer].out {
+			drawer = (drawer + 1) % len(g.seats)
 		}
-		if err := (Draw{Member: g.Members[drawer].ID}).decide(g.round); err != nil {
+		if err := g.next(drawer, false); err != nil {
 			return out, err
 		}
 	}
 }
 
-// told sums up the round that was just completed.
-func (g *round) told(card int) SimulatedRound {
-	t := SimulatedRound{Card: card, Passed: g.Previous == Passed, Exploration: g.Exploration}
-	for i := range g.Members {
-		m := &g.Members[i]
-		t.Exhaustion += m.Exhaustion
-		if g.out(m) {
+// tell sums up the round that was just completed.
+func (g *round) tell(t *SimulatedRound) {
+	t.Card, t.Passed, t.Exploration = g.at, g.previous == Passed, g.exploration
+	for i := range g.seats {
+		s := &g.seats[i]
+		t.Exhaustion += s.exhaustion
+		if s.out {
 			t.Exhausted++
 		}
 	}
-	return t
 }
 
 // planner is the reference policy at work, one round after the other.
 type planner struct {
 	*Simulator
 	*round
-	// kits are the tools of each member, use[i] is the place of the one that is planned, -1 for the basic action; risk[i]
-	// tells whether they risk. Of exhausted members nothing is planned.
-	kits [][]outfitTool
+	// use[i] is the place of the tool that is planned for a member, -1 for the basic action; risk[i] tells whether they risk.
+	// Of exhausted members nothing is planned.
 	use  []int
 	risk []bool
-	// n counts those who can act, sum is what they have without their dice, planned are the traits of planned tools.
+	// turns are those who may risk, each by a number that is smaller the sooner they would.
+	turns []int
+	// n counts those who can act, sum is what they have without their dice, planned are the traits of planned tools, offers the
+	// tools that fit the challenge and have uses left.
 	n, sum  int
 	planned []*rule
-	wanted  float64
-	target  int
+	offers  []offer
+	// belts are all tools by ability, in the order of members; tired tells that somebody who can act is tired.
+	belts [noField + 1][]offer
+	tired bool
+	// safe is the sum with which the chance to pass is the wanted one.
+	safe int
+}
+
+func (s *Simulator) planner(g *round) planner {
+	return planner{Simulator: s, round: g, use: make([]int, len(g.seats)), risk: make([]bool, len(g.seats))}
+}
+
+// offer is a member's tool by its place.
+type offer struct {
+	member, tool int
+	*gear
+}
+
+// meet looks at the tools of the party, which stays the same for a run.
+func (p *planner) meet() {
+	for i := range p.belts {
+		p.belts[i] = p.belts[i][:0]
+	}
+	for i := range p.seats {
+		for j, t := range p.seats[i].tools {
+			p.belts[t.ability] = append(p.belts[t.ability], offer{i, j, t.gear})
+		}
+	}
 }
 
 // plan decides what everybody does about the pending challenge.
 func (p *planner) plan() {
-	p.look()
-	p.n, p.sum, p.planned, p.target, p.wanted = 0, 0, p.planned[:0], p.tn(), wantedElse
-	switch p.Pending.Kind {
-	case Final:
-		p.wanted = wantedFinal
-	case Climax:
-		p.wanted = wantedClimax
-	}
+	p.n, p.sum, p.tired = 0, 0, false
+	p.planned, p.offers = p.planned[:0], p.offers[:0]
 	m := p.modifier()
-	for i := range p.Members {
+	for i := range p.seats {
+		s := &p.seats[i]
 		p.use[i], p.risk[i] = -1, false
-		if p.can(i) {
-			p.n++
-			p.sum += m + p.Members[i].Abilities.Of(p.card.Ability)
+		if s.out {
+			continue
+		}
+		p.n++
+		p.sum += m + s.abilities[p.card.ability]
+		p.tired = p.tired || s.exhaustion >= protectFrom
+	}
+	for _, o := range p.belts[p.card.ability] {
+		if s := &p.seats[o.member]; !s.out && s.tools[o.tool].usesLeft > 0 {
+			p.offers = append(p.offers, o)
 		}
 	}
 	if p.policy == NoTools {
 		return
 	}
-	p.cleanse()
-	p.protect()
-	p.strengthen()
+	p.safe = p.tn()*p.n - p.enough[p.kind][p.n]
+	if len(p.offers) > 0 {
+		p.cleanse()
+		p.protect()
+		p.strengthen()
+	}
 	p.takeRisks()
 }
 
-// can tells whether a member can act.
-func (p *planner) can(i int) bool { return !p.out(&p.Members[i]) }
-
 // short tells whether the chance to pass is still below the wanted one.
-func (p *planner) short() bool { return p.chance(p.n, p.target*p.n-p.sum) < p.wanted }
-
-func (p *planner) usable(member, tool int) bool {
-	return p.kits[member][tool].ability == p.card.ability && p.Members[member].Tools[tool].UsesLeft > 0
-}
+func (p *planner) short() bool { return p.sum < p.safe }
 
 // worth is what a tool adds to the party's sum in this round.
-func (p *planner) worth(t *outfitTool) int {
+func (p *planner) worth(t *gear) int {
 	w := t.bonus
-	for i := range t.traits {
-		x := &t.traits[i]
-		if slices.Contains(p.planned, x.rule) {
+	for _, r := range t.traits {
+		if slices.Contains(p.planned, r) {
 			continue
 		}
-		if x.clears {
-			w += p.n * max(0, p.penalty())
+		if r.clears {
+			w += p.n * max(0, -p.sway.score)
 		}
-		if len(x.phases) == 0 {
+		if len(r.phases) == 0 {
 			continue
 		}
-		after := Effect{Name: x.name, Phase: 1, Ability: p.card.Ability}
-		if at := slices.IndexFunc(p.Effects, func(e Effect) bool { return e.Name == x.name }); at >= 0 { // what the restart adds
-			w -= p.n * p.effectModifier(p.effects[at].gifts, p.Effects[at].Ability)
-			after = p.restarted(p.Effects[at], x.rule)
+		at := find(p.effects, r)
+		if at < 0 {
+			w += p.n * p.toward(p.due(r, r.at(1)), p.card.Ability)
+			continue
 		}
-		w += p.n * p.effectModifier(p.effect(x.rule, &after), after.Ability)
+		e := p.effects[at]
+		w -= p.n * p.toward(e.gifts, e.ability)
+		p.restart(&e)
+		w += p.n * p.toward(e.gifts, e.ability)
 	}
 	return w
 }
 
-// penalty is what the conditions take from the card's ability, negative when they help.
-func (p *planner) penalty() int {
-	sum := 0
-	for _, c := range p.conditions {
-		sum -= c.value[p.card.ability] + c.value[toAll]
-	}
-	return sum
-}
-
-func (p *planner) take(member, tool int) {
-	t := &p.kits[member][tool]
-	p.sum += p.worth(t)
-	p.use[member] = tool
-	for i := range t.traits {
-		p.planned = append(p.planned, t.traits[i].rule)
+// take plans a tool that is worth so much.
+func (p *planner) take(o *offer, worth int) {
+	p.sum += worth
+	p.use[o.member] = o.tool
+	for _, r := range o.traits {
+		p.planned = append(p.planned, r)
 	}
 }
 
 // takeFirst plans the first member's tool that has a quality, of those without a planned tool.
-func (p *planner) takeFirst(has func(t *outfitTool) bool) {
-	for i := range p.Members {
-		if p.use[i] >= 0 || !p.can(i) {
-			continue
-		}
-		for j := range p.kits[i] {
-			if has(&p.kits[i][j]) && p.usable(i, j) {
-				p.take(i, j)
-				return
-			}
+func (p *planner) takeFirst(has func(t *gear) bool) {
+	for i := range p.offers {
+		if o := &p.offers[i]; p.use[o.member] < 0 && has(o.gear) {
+			p.take(o, p.worth(o.gear))
+			return
 		}
 	}
 }
 
 // cleanse is step 1.
 func (p *planner) cleanse() {
-	bad := 1.5 * float64(p.penalty())
-	for _, c := range p.conditions {
-		bad += 0.25*float64(c.value[exhaustion]) + 0.15*float64(c.value[exhaustionOnFailure]) - 0.2*float64(c.value[explorationOnSuccess])
-		if c.permanent {
+	bad := -1.5*float64(p.sway.score) + 0.25*float64(p.sway.exhaustion) + 0.15*float64(p.sway.onFailure) - 0.2*float64(p.sway.exploration)
+	for i := range p.conditions {
+		if p.conditions[i].permanent {
 			bad += 1.5
 		}
 	}
 	if bad >= cleanseFrom {
-		p.takeFirst(func(t *outfitTool) bool { return t.cleanses })
+		p.takeFirst(func(t *gear) bool { return t.cleanses })
 	}
 }
 
 // protect is step 2.
 func (p *planner) protect() {
-	tired := false
-	for i := range p.Members {
-		tired = tired || p.Members[i].Exhaustion >= protectFrom && p.can(i)
-	}
-	if !tired {
+	if !p.tired {
 		return
 	}
-	p.takeFirst(func(t *outfitTool) bool { return t.stalwart })
-	if p.Pending.Kind != Final {
-		p.takeFirst(func(t *outfitTool) bool { return t.resilient })
+	p.takeFirst(func(t *gear) bool { return t.stalwart })
+	if p.kind != finalCard {
+		p.takeFirst(func(t *gear) bool { return t.resilient })
 	}
 }
 
 // strengthen is step 3.
 func (p *planner) strengthen() {
 	for p.short() {
-		member, best, most := -1, 0, 0
-		for i := range p.Members {
-			if p.use[i] >= 0 || !p.can(i) {
+		var best *offer
+		most := 0
+		for i := range p.offers {
+			o := &p.offers[i]
+			if p.use[o.member] >= 0 {
 				continue
 			}
-			for j := range p.kits[i] {
-				if !p.usable(i, j) {
-					continue
-				}
-				if w := p.worth(&p.kits[i][j]); member < 0 || w > most {
-					member, best, most = i, j, w
-				}
+			if w := p.worth(o.gear); best == nil || w > most {
+				best, most = o, w
 			}
 		}
-		if member < 0 {
+		if best == nil {
 			return
 		}
-		p.take(member, best)
+		p.take(best, most)
 	}
 }
 
@@ -667,21 +614,31 @@ func (p *planner) takeRisks() {
 		}
 		return
 	}
-	// The least exhausted first, of equals the first.
-	for p.short() {
-		least := -1
-		for i := range p.Members {
-			if !p.can(i) || p.risk[i] || p.Pending.Kind != Final && p.Members[i].Exhaustion > riskUpTo {
-				continue
-			}
-			if least < 0 || p.Members[i].Exhaustion < p.Members[least].Exhaustion {
-				least = i
+	if !p.short() {
+		return
+	}
+	// The least exhausted first, of equals the first: the smallest of exhaustion and place in one number.
+	p.turns = p.turns[:0]
+	for i := range p.seats {
+		if s := &p.seats[i]; !s.out && (p.kind == finalCard || s.exhaustion <= riskUpTo) {
+			p.turns = append(p.turns, s.exhaustion<<placeBits|i)
+		}
+	}
+	for after := -1; p.short(); {
+		next := math.MaxInt
+		for _, t := range p.turns {
+			if t > after {
+				next = min(next, t)
 			}
 		}
-		if least < 0 {
+		if next == math.MaxInt {
 			return
 		}
-		p.risk[least] = true
+		after = next
+		p.risk[next&(1<<placeBits-1)] = true
 		p.sum += p.rs.Risk.Bonus
 	}
 }
+
+// placeBits hold the place of any member: a ruleset has no larger numbers.
+const placeBits = 20

@@ -1,9 +1,17 @@
 package digger
 
 import (
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"github.com/wayfarer-rpg/wayfarer/rules/play"
 )
 
 // chance is a repeatable series of numbers (SplitMix64): the same seed, the same test.
@@ -52,6 +60,187 @@ func simulate(t *testing.T, rs *Ruleset, d *Dungeon, policy Policy, members, run
 		sum.Merge(part)
 	}
 	return sum
+}
+
+// A simulated run is what the same commands and dice make of a real one, whatever the rules: the laboratory has none of its own.
+func TestSimulationsPlayAsRunsDo(t *testing.T) {
+	t.Parallel()
+	var won, lost, refused int
+	rapid.Check(t, func(t *rapid.T) {
+		rs := anyRules(t)
+		d, err := Generate(rs, "deck", anyOf(t, "type", slices.Sorted(maps.Keys(rs.TypeProfiles))...), facesOf(t))
+		if err != nil {
+			t.Fatal(err)
+		}
+		seed, members := rapid.Uint64().Draw(t, "seed"), rapid.IntRange(2, 7).Draw(t, "members")
+		sim, err := NewSimulator(rs, d, anyOf(t, "policy", Policies...), members)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var party []Entrant
+		if rapid.Bool().Draw(t, "a party of its own") {
+			party = ReferenceParty(seeded(seed+1), members)
+			party[0].Exhaustion = rapid.IntRange(0, 30).Draw(t, "tired")
+			if sim, err = sim.With(party); err != nil {
+				t.Fatal(err)
+			}
+		}
+		here, there := &chance{seed}, &chance{seed}
+		p := sim.Player(func(sides int) int { return here.IntN(sides) + 1 })
+		for range 5 {
+			simulated, err := p.Play()
+			if errors.As(err, new(*play.Refusal)) && len(simulated.Rounds) == maxRounds {
+				return
+			}
+			r := realRun{T: t, sim: sim, faces: func(sides int) int { return there.IntN(sides) + 1 }}
+			really, refusal := r.play(party, members)
+			if fmt.Sprint(err) != fmt.Sprint(refusal) {
+				t.Fatalf("simulated %v, really %v", err, refusal)
+			}
+			if err != nil {
+				refused++
+				return
+			}
+			if diff := cmp.Diff(really, simulated); diff != "" {
+				t.Fatalf("simulated otherwise than played:\n%s", diff)
+			}
+			if diff := cmp.Diff(facts(boardOf(r.Run, nil)), facts(p.game.round)); diff != "" {
+				t.Fatalf("the run ends otherwise than played:\n%s", diff)
+			}
+			if here.state != there.state {
+				t.Fatal("the simulation took other dice")
+			}
+			if simulated.Outcome == Won {
+				won++
+			} else {
+				lost++
+			}
+		}
+	})
+	if won < 50 || lost < 50 {
+		t.Errorf("%d won, %d lost, %d refused: the rules do not fit well", won, lost, refused)
+	}
+}
+
+// facts are what a board says of a run.
+func facts(g *round) map[string]any {
+	members := map[string][]int{}
+	for i := range g.seats {
+		s := &g.seats[i]
+		members[s.id] = append([]int{s.exhaustion, s.draws}, s.abilities[:]...)
+		for _, x := range s.tools {
+			members[s.id] = append(members[s.id], x.number, x.usesLeft)
+		}
+	}
+	return map[string]any{
+		"members": members, "conditions": g.instances(), "effects": g.inForce(), "undrawn": slices.Clone(g.undrawn), "rounds": g.number,
+		"exploration": g.exploration, "climax": g.climaxPlayed, "previous": g.previous, "outcome": g.outcome, "pending": g.pending,
+	}
+}
+
+// realRun is a run in which every command is given by name, decided and folded, as a service does.
+type realRun struct {
+	*rapid.T
+	Run
+	sim   *Simulator
+	faces Faces
+}
+
+func (r *realRun) do(c RunCommand) ([]RunEvent, error) {
+	dice := play.NewDice(func(sides int) (int, error) { return r.faces(sides), nil })
+	events, err := DecideRun(r.Run, c, dice)
+	if err != nil {
+		return nil, err
+	}
+	if err := dice.Close(); err != nil {
+		r.Fatal(err)
+	}
+	for _, e := range events {
+		r.Run = ApplyRun(r.Run, e)
+	}
+	return events, nil
+}
+
+func (r *realRun) play(party []Entrant, members int) (Simulated, error) {
+	if party == nil {
+		party = ReferenceParty(r.faces, members)
+	}
+	out, drawer := Simulated{}, 0
+	if _, err := r.do(Enter{Ruleset: r.sim.rs, Dungeon: r.sim.dungeon, Leader: party[0].ID, Members: party}); err != nil {
+		return out, err
+	}
+	for {
+		card := r.PendingCard()
+		if k := r.Pending.Kind; k != Climax && k != Final {
+			out.Challenges++
+		}
+		for _, c := range r.Conditions {
+			out.Advanced = out.Advanced || r.Ruleset.Conditions[c.Name].Class == "advanced"
+		}
+		policy := r.sim.planner(boardOf(r.Run, nil))
+		policy.meet()
+		policy.plan()
+		for i, m := range r.Members {
+			if r.Exhausted(m) {
+				continue
+			}
+			c := Contribute{Member: m.ID, Use: card.Ability, Risk: policy.risk[i]}
+			if j := policy.use[i]; j >= 0 && i%2 == 0 {
+				c.Tool = m.Tools[j].Number
+			} else if j >= 0 {
+				c.Use = m.Tools[j].ID
+			}
+			if _, err := r.do(c); err != nil {
+				return out, err
+			}
+		}
+		events, err := r.do(Complete{Member: r.Members[drawer].ID})
+		if err != nil {
+			return out, err
+		}
+		done := events[0].(Completed) //nolint:forcetypeassert // what completing a round begins with
+		told := SimulatedRound{Passed: done.Passed, Exploration: done.Exploration}
+		told.Card = slices.IndexFunc(r.Dungeon.Cards, func(c Card) bool { return c.ID == done.Card })
+		for _, res := range done.Results {
+			told.Exhaustion += res.Exhaustion
+		}
+		told.Exhausted = len(r.Members) - len(r.Active())
+		out.Rounds = append(out.Rounds, told)
+		if r.Over() {
+			out.Outcome = r.Outcome
+			return out, nil
+		}
+		for ok := false; !ok; ok = !r.Exhausted(r.Members[drawer]) {
+			drawer = (drawer + 1) % len(r.Members)
+		}
+		if _, err := r.do(Draw{Member: r.Members[drawer].ID}); err != nil {
+			return out, err
+		}
+	}
+}
+
+// Not parallel: allocations are those of the whole program.
+func TestASimulatedRunAllocatesNothing(t *testing.T) {
+	for i := range ShippedDungeons() {
+		for _, policy := range Policies {
+			sim, err := NewSimulator(Default(), &ShippedDungeons()[i], policy, 4)
+			if err != nil {
+				t.Fatal(err)
+			}
+			p := sim.Player(seeded(3))
+			run := func() {
+				if _, err := p.Play(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			for range 500 { // until there is room for everything
+				run()
+			}
+			if n := testing.AllocsPerRun(500, run); n != 0 {
+				t.Errorf("%s, %s: %v allocations a run", ShippedDungeons()[i].ID, policy, n)
+			}
+		}
+	}
 }
 
 func percent(n, of int) float64 { return 100 * float64(n) / float64(of) }

@@ -11,6 +11,8 @@ const (
 	toAgility
 	toWits
 	toCombat
+	// noField is what an unknown name stands for; no phase gives it.
+	noField
 	toAll
 	toRelevant
 	exhaustion
@@ -21,16 +23,15 @@ const (
 	userExhaustionInstead
 	partyExhaustionIfUserFails
 	fieldCount
-	noField = fieldCount
 )
 
 // fieldNames are the names of the catalogue.
 var fieldNames = [fieldCount]string{
-	"brute", "agility", "wits", "combat", "all", "relevant", "exhaustion", "exhaustion_on_failure", "gain_minimum",
+	"brute", "agility", "wits", "combat", "", "all", "relevant", "exhaustion", "exhaustion_on_failure", "gain_minimum",
 	"exploration_on_success", "party_exhaustion", "user_exhaustion_instead", "party_exhaustion_if_user_fails",
 }
 
-// fieldOf returns the field of that name; noField for an unknown one, which no phase gives.
+// fieldOf returns the field of that name.
 func fieldOf(name string) field {
 	if i := slices.Index(fieldNames[:], name); i >= 0 {
 		return field(i)
@@ -38,43 +39,63 @@ func fieldOf(name string) field {
 	return noField
 }
 
-// gifts are what one phase gives, looked up: values by field, with a place for noField, and whether a field is there at all.
+// gifts are what one phase gives, looked up: values by field, and whether a field is there at all.
 type gifts struct {
-	value [fieldCount + 1]int
-	given [fieldCount + 1]bool
+	value [fieldCount]int
+	given [fieldCount]bool
 }
+
+// ratings are those of a member by field; of what is no ability they are 0.
+type ratings [noField + 1]int
 
 // nothing is what an expired phase gives.
 var nothing gifts
 
-// add puts a phase in; of two values of a field the larger in size counts, not the sum, the earlier one on a tie.
+// add puts a phase in.
 func (x *gifts) add(p Phase) {
 	for name, v := range p {
-		f := fieldOf(name)
-		if f == noField {
-			continue
+		if f := fieldOf(name); f != noField {
+			x.put(f, v)
 		}
-		x.given[f] = true
-		if now := x.value[f]; max(v, -v) > max(now, -now) {
-			x.value[f] = v
+	}
+}
+
+// join puts in what another phase gives.
+func (x *gifts) join(o *gifts) {
+	for f, v := range o.value {
+		if o.given[f] {
+			x.put(field(f), v)
 		}
+	}
+}
+
+// put puts one value in; of two values of a field the larger in size counts, not the sum, the earlier one on a tie.
+func (x *gifts) put(f field, v int) {
+	x.given[f] = true
+	if now := x.value[f]; max(v, -v) > max(now, -now) {
+		x.value[f] = v
 	}
 }
 
 // rule is a condition, a quality or a drawback, looked up.
 type rule struct {
+	name string
 	// told are the phases as the ruleset has them.
 	told   []Phase
 	phases []gifts
+	// again are what a restart gives at once: the first phase with the one that was due, by the place of that one.
+	again []gifts
 	// permanent and advanced are of conditions, requires is of effects.
 	permanent, clears, advanced bool
 	requires                    string
 }
 
-func ruleOf(phases []Phase) *rule {
-	r := &rule{told: phases, phases: make([]gifts, len(phases))}
+func ruleOf(name string, phases []Phase) *rule {
+	r := &rule{name: name, told: phases, phases: make([]gifts, len(phases)), again: make([]gifts, len(phases))}
 	for i, p := range phases {
 		r.phases[i].add(p)
+		r.again[i] = r.phases[0]
+		r.again[i].join(&r.phases[i])
 	}
 	return r
 }
@@ -87,11 +108,24 @@ func (r *rule) at(phase int) *gifts {
 	return &r.phases[phase-1]
 }
 
+// with returns what the rule gives in a phase together with what an earlier phase still owes.
+func (r *rule) with(phase int, owed Phase) *gifts {
+	if len(owed) == 0 {
+		return r.at(phase)
+	}
+	both := *r.at(phase)
+	both.add(owed)
+	return &both
+}
+
 // known is a card with what its level means, looked up.
 type known struct {
 	*Card
-	ability    field
-	conditions []*rule
+	ability field
+	// conditions are filled in when they are asked for; clears tells that one of them empties the list, advanced that one that
+	// comes into force is advanced.
+	conditions       []*rule
+	clears, advanced bool
 	// tn is without the dungeon's addition; the others are exploration and exhaustion by level.
 	tn, success, failure, partySuccess, partyFailure, individualFailure int
 }
@@ -106,20 +140,19 @@ type tables struct {
 	dungeon               *Dungeon
 	conditions, qualities map[string]*rule
 	cards                 []known
-	kinds                 map[string][]int
-	hasClimax             bool
-	hasSecond, hasThird   bool
-	normal                []int
+	// decks are the places of the cards of each kind.
+	decks [noKind + 1][]int
 }
 
 func newTables(rs *Ruleset, d *Dungeon) *tables {
 	t := &tables{
-		rs: rs, dungeon: d, conditions: map[string]*rule{}, qualities: map[string]*rule{}, kinds: map[string][]int{},
+		rs: rs, dungeon: d, conditions: map[string]*rule{}, qualities: map[string]*rule{},
 		cards: make([]known, len(d.Cards)),
 	}
 	for i := range d.Cards {
 		c := &d.Cards[i]
-		t.kinds[c.Kind] = append(t.kinds[c.Kind], i)
+		k := kindOf(c.Kind)
+		t.decks[k] = append(t.decks[k], i)
 		t.cards[i] = known{
 			Card: c, ability: fieldOf(c.Ability), tn: at(rs.Challenge.TN, c.Level),
 			success: at(rs.Exploration.Success, c.Level), failure: at(rs.Exploration.Failure, c.Level),
@@ -127,8 +160,6 @@ func newTables(rs *Ruleset, d *Dungeon) *tables {
 			individualFailure: at(rs.Exhaustion.IndividualFailure, c.Level),
 		}
 	}
-	t.normal = t.kinds[Normal]
-	t.hasClimax, t.hasSecond, t.hasThird = len(t.kinds[Climax]) > 0, len(t.kinds[Second]) > 0, len(t.kinds[Third]) > 0
 	return t
 }
 
@@ -152,7 +183,7 @@ func (t *tables) condition(name string) *rule {
 		return r
 	}
 	c, ok := t.rs.Conditions[name]
-	r := ruleOf(c.Phases)
+	r := ruleOf(name, c.Phases)
 	r.permanent, r.clears, r.advanced = c.Permanent, c.ClearsEarlierConditions, c.Class == "advanced"
 	if ok {
 		t.conditions[name] = r
@@ -165,7 +196,7 @@ func (t *tables) quality(name string) *rule {
 		return r
 	}
 	q, ok := t.rs.Tools.Qualities[name]
-	r := ruleOf(q.Phases)
+	r := ruleOf(name, q.Phases)
 	r.requires, r.clears = q.RequiresPrevious, q.ClearsConditions
 	if ok {
 		t.qualities[name] = r
@@ -177,91 +208,53 @@ func (t *tables) quality(name string) *rule {
 func (t *tables) conditionsOf(c *known) []*rule {
 	if c.conditions == nil {
 		for _, name := range c.Conditions {
-			c.conditions = append(c.conditions, t.condition(name))
+			r := t.condition(name)
+			c.conditions, c.clears, c.advanced = append(c.conditions, r), c.clears || r.clears, c.advanced || r.advanced && len(r.phases) > 0
 		}
 	}
 	return c.conditions
 }
 
-// card returns the place of a card in the deck, -1 for a stray one. It is often the one at hint.
-func (t *tables) card(id string, hint int) int {
-	if hint >= 0 && hint < len(t.cards) && t.cards[hint].ID == id {
-		return hint
-	}
-	return slices.IndexFunc(t.cards, func(c known) bool { return c.ID == id })
+// gear is a tool, looked up.
+type gear struct {
+	*Tool
+	number  int
+	ability field
+	// bonus is what it adds to its user's total, strain what a failure at risk costs them more.
+	bonus, strain int
+	// traits are those that do something in play, in the order of step A5: they begin an effect or empty the conditions;
+	// clears tells that one does the latter.
+	traits []*rule
+	clears bool
+	// What the reference policy asks: these are qualities, never the drawback.
+	cleanses, stalwart, resilient bool
 }
 
-// force is a condition or an effect in force, with what it gives now.
-type force struct {
-	*rule
-	*gifts
-	name string
-}
-
-// among returns the rule of that name among those in force before; most of what is in force was so a moment ago.
-func among(before []force, name string) *rule {
-	for i := range before {
-		if before[i].name == name {
-			return before[i].rule
+func (t *tables) gear(x *Tool, number int) *gear {
+	o := &gear{Tool: x, number: number, ability: fieldOf(x.Ability), bonus: t.rs.Bonus(*x), strain: t.rs.Risk.ToolExtraExhaustion[x.Rating]}
+	for i := range x.traits() {
+		r := t.quality(x.trait(i))
+		o.clears = o.clears || r.clears
+		if r.clears || len(r.phases) > 0 {
+			o.traits = append(o.traits, r)
+		}
+		if i < len(x.Qualities) {
+			o.cleanses, o.stalwart, o.resilient = o.cleanses || r.clears, o.stalwart || r.name == "stalwart", o.resilient || r.name == "resilient"
 		}
 	}
-	return nil
+	return o
 }
 
-// look brings what is looked up of the state up to date.
-func (g *round) look() *tables {
-	if g.tables == nil || g.tables.rs != g.Ruleset || g.tables.dungeon != g.Dungeon {
-		g.tables, g.seen = newTables(g.Ruleset, g.Dungeon), false
-	}
-	if g.seen {
-		return g.tables
-	}
-	t := g.tables
-	g.seen, g.card = true, &stray
-	if g.Pending != nil {
-		if g.at = t.card(g.Pending.Card, g.at); g.at >= 0 {
-			g.card = &t.cards[g.at]
-		}
-	}
-	before := g.conditions
-	g.owed, g.conditions, g.before = g.owed[:0], g.before[:0], before
-	for i := range g.Conditions {
-		c := &g.Conditions[i]
-		r := among(before, c.Name)
-		if r == nil {
-			r = t.condition(c.Name)
-		}
-		g.conditions = append(g.conditions, force{r, g.gives(r, c.Phase, c.Owed), c.Name})
-	}
-	before = g.effects
-	g.effects, g.ended = g.ended[:0], before
-	for i := range g.Effects {
-		e := &g.Effects[i]
-		r := among(before, e.Name)
-		if r == nil {
-			r = t.quality(e.Name)
-		}
-		g.effects = append(g.effects, force{r, g.effect(r, e), e.Name})
-	}
-	return t
-}
+func (t *tables) held(x *RunTool) held { return held{t.gear(&x.Tool, x.Number), x.UsesLeft} }
 
-// effect returns what an effect gives: nothing after the wrong outcome of the previous challenge (DIG-QUAL-21, -22).
-func (g *round) effect(r *rule, e *Effect) *gifts {
-	if r.requires != "" && r.requires != g.Previous {
-		return &nothing
+func (t *tables) seat(m *Member) seat {
+	a := m.Abilities
+	s := seat{
+		id: m.ID, abilities: ratings{toBrute: a.Brute, toAgility: a.Agility, toWits: a.Wits, toCombat: a.Combat},
+		exhaustion: m.Exhaustion, out: m.Exhaustion >= t.rs.Exhaustion.OutAt, draws: m.Draws,
 	}
-	return g.gives(r, e.Phase, e.Owed)
-}
-
-// gives returns what a rule gives in a phase together with what an earlier phase still owes.
-func (g *round) gives(r *rule, phase int, owed Phase) *gifts {
-	x := r.at(phase)
-	if len(owed) == 0 {
-		return x
+	for i := range m.Tools {
+		s.tools = append(s.tools, t.held(&m.Tools[i]))
 	}
-	g.owed = append(g.owed, *x)
-	both := &g.owed[len(g.owed)-1]
-	both.add(owed)
-	return both
+	return s
 }

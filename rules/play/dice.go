@@ -22,9 +22,9 @@ type Dice struct {
 	reported []int
 	byHand   bool
 	rolled   []Die
-	// forgets keeps no record.
-	forgets bool
-	err     error
+	// plain is the source of dice that keep no record.
+	plain func(sides int) int
+	err   error
 }
 
 // NewDice makes dice from a source of faces. An error of the source voids the decision.
@@ -32,7 +32,7 @@ func NewDice(next func(sides int) (int, error)) *Dice { return &Dice{next: next}
 
 // ForgetfulDice makes dice from a source of faces that keep no record of what was rolled, for simulations. They serve one
 // decision after the other.
-func ForgetfulDice(next func(sides int) (int, error)) *Dice { return &Dice{next: next, forgets: true} }
+func ForgetfulDice(next func(sides int) int) *Dice { return &Dice{plain: next} }
 
 // ReportedDice makes dice from faces that were rolled by hand, used in the order given. Too few, too many and faces
 // that the die asked for does not have are refused by Close as BAD_DICE.
@@ -47,7 +47,19 @@ func (d *Dice) RollFor(purpose, who string, sides int) int {
 	if d.err != nil {
 		return 1
 	}
-	face, err := d.face(sides)
+	if d.plain == nil {
+		face, err := d.face(sides)
+		return d.keep(purpose, who, sides, face, err)
+	}
+	face := d.plain(sides)
+	if face < 1 || face > sides {
+		return d.keep(purpose, who, sides, face, nil)
+	}
+	return face
+}
+
+// keep records a face, or why there is none.
+func (d *Dice) keep(purpose, who string, sides, face int, err error) int {
 	if err == nil && (face < 1 || face > sides) {
 		err = fmt.Errorf("face %d of a d%d for %s", face, sides, purpose+who)
 		if d.byHand {
@@ -58,9 +70,7 @@ func (d *Dice) RollFor(purpose, who string, sides int) int {
 		d.err = err
 		return 1
 	}
-	if !d.forgets {
-		d.rolled = append(d.rolled, Die{Purpose: purpose + who, Sides: sides, Face: face})
-	}
+	d.rolled = append(d.rolled, Die{Purpose: purpose + who, Sides: sides, Face: face})
 	return face
 }
 

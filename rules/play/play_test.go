@@ -99,3 +99,15 @@ func TestRefusalsNameTheirField(t *testing.T) {
 		})
 	}
 }
+
+func TestForgetfulDiceKeepNoRecord(t *testing.T) {
+	t.Parallel()
+	n := 0
+	d := ForgetfulDice(func(sides int) int { n++; return n })
+	if a, b := d.Roll("first", 4), d.RollFor("then ", "ada", 6); a != 1 || b != 2 || d.Failed() || len(d.Rolled()) != 0 {
+		t.Errorf("%d, %d, failed %v, rolled %v", a, b, d.Failed(), d.Rolled())
+	}
+	if f := d.RollFor("wrong ", "ada", 2); f != 1 || d.Close() == nil {
+		t.Errorf("a d2 shows 3: %d, %v", f, d.Close())
+	}
+}

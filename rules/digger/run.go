@@ -245,14 +245,6 @@ func (rs *Ruleset) EffectRemaining(e Effect) int {
 	return len(rs.Tools.Qualities[e.Name].Phases) - e.Phase + 1
 }
 
-// phase returns what a list of phases gives in one of them.
-func phase(phases []Phase, n int) Phase {
-	if n < 1 || n > len(phases) {
-		return nil
-	}
-	return phases[n-1]
-}
-
 // Modifier returns M of step C2: what conditions and effects add to every score of the pending challenge.
 func (r Run) Modifier() int {
 	if r.Pending == nil {

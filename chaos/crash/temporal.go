@@ -17,6 +17,7 @@ import (
 	tlog "go.temporal.io/sdk/log"
 	"go.temporal.io/sdk/temporal"
 	"go.temporal.io/sdk/testsuite"
+	"go.temporal.io/sdk/worker"
 	"go.temporal.io/sdk/workflow"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
@@ -109,12 +110,17 @@ func (t *temporalServer) catchUp() {
 	}
 }
 
+// patience is how long a turn may take.
+const patience = 4 * time.Minute
+
 // turn runs the workflow for one command.
 func (t *temporalServer) turn(req *workflowservice.UpdateWorkflowExecutionRequest) *updatepb.Outcome {
 	outcome := t.failed(temporal.NewNonRetryableApplicationError("the workflow ended before it", "AcceptedUpdateCompletedWorkflow", nil))
 	env := t.suite.NewTestWorkflowEnvironment()
 	env.SetStartTime(t.clock())
-	env.SetTestTimeout(time.Minute)
+	// A busy machine is slow, and its workflows are not blocked.
+	env.SetTestTimeout(patience)
+	env.SetWorkerOptions(worker.Options{DeadlockDetectionTimeout: patience})
 	if err := t.register(env); err != nil {
 		return t.failed(err)
 	}

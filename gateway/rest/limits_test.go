@@ -23,6 +23,7 @@ import (
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/gateway/rest"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/limit"
 )
 
@@ -135,7 +136,7 @@ func TestTheEdgeShedsAndStaysUp(t *testing.T) {
 			t.Errorf("the first: %d %s", code, reason)
 		}
 	})
-	<-begun
+	await.Value(t, begun, "the first request")
 	if code, reason, wait := e.said(t, nil, "GET", rollLog, nil); code != 429 || reason != "OVERLOADED" || wait != "1" {
 		t.Errorf("the second: %d %s, Retry-After %s", code, reason, wait)
 	}
@@ -305,7 +306,7 @@ func TestNobodyForgesMetadataThroughTheEdge(t *testing.T) {
 	if code, reason, _ := e.said(t, header, "GET", rollLog, nil); code != 200 {
 		t.Fatalf("%d %s", code, reason)
 	}
-	for name, values := range <-seen {
+	for name, values := range await.Value(t, seen, "the call") {
 		if strings.Contains(strings.Join(values, " "), "forged") {
 			t.Errorf("%s is %q", name, values)
 		}

@@ -20,6 +20,7 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 )
 
@@ -138,7 +139,7 @@ func TestOneAsksForAll(t *testing.T) {
 		})
 	}
 	get()
-	<-asking
+	await.Value(t, asking, "the request")
 	for range 20 {
 		get()
 	}
@@ -161,10 +162,10 @@ func TestOneAsksForAll(t *testing.T) {
 		got, _ := tl.src.Token(context.WithoutCancel(t.Context()))
 		renewed <- got
 	}()
-	<-asking
+	await.Value(t, asking, "the request")
 	tl.want(t, "while another renews", "token-1", 2)
 	close(goOn)
-	if got := <-renewed; got != "token-2" {
+	if got := await.Value(t, renewed, "the renewal"); got != "token-2" {
 		t.Errorf("renewed: %q", got)
 	}
 }
@@ -184,9 +185,9 @@ func TestWhoeverGivesUpLosesNothing(t *testing.T) {
 		_, err := tl.src.Token(ctx)
 		done <- err
 	}()
-	<-asking
+	await.Value(t, asking, "the request")
 	cancel()
-	if err := <-done; status.Code(err) != codes.Canceled {
+	if err := await.Value(t, done, "the end of the wait"); status.Code(err) != codes.Canceled {
 		t.Errorf("a caller who left: %v", err)
 	}
 	tl.will(tl.good)

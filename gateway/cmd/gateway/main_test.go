@@ -26,6 +26,7 @@ import (
 	consolev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/console/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth/devissuer"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/certtest"
 	"github.com/wayfarer-rpg/wayfarer/internal/config"
 )
@@ -82,7 +83,7 @@ func TestTheEdgeByTLS(t *testing.T) {
 	pool := x509.NewCertPool()
 	pool.AppendCertsFromPEM(pem)
 	trusting := &tls.Config{RootCAs: pool, MinVersion: tls.VersionTLS12}
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: trusting, DisableKeepAlives: true}, Timeout: 20 * time.Second}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: trusting, DisableKeepAlives: true}, Timeout: await.Limit}
 	ask := func(method, url string) (code int, header http.Header, body string, err error) {
 		req, err := http.NewRequestWithContext(t.Context(), method, url, strings.NewReader(`{"line": "+party", "request_id": "r"}`))
 		if err != nil {
@@ -97,7 +98,7 @@ func TestTheEdgeByTLS(t *testing.T) {
 		raw, err := io.ReadAll(res.Body)
 		return res.StatusCode, res.Header, string(raw), err
 	}
-	for deadline := time.Now().Add(20 * time.Second); ; { // until it listens
+	for deadline := time.Now().Add(await.Limit); ; { // until it listens
 		code, header, _, err := ask(http.MethodGet, "https://"+at[0]+"/healthz")
 		if err == nil {
 			if code != http.StatusOK || !strings.HasPrefix(header.Get("Strict-Transport-Security"), "max-age=") {

@@ -14,6 +14,7 @@ import (
 
 	"github.com/wayfarer-rpg/wayfarer/demo"
 	"github.com/wayfarer-rpg/wayfarer/deploy/local/suite"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 )
 
 // give runs the command as a shell does, with lines on its standard input.
@@ -130,7 +131,7 @@ func TestConsoleComesAgain(t *testing.T) {
 	if err != nil || out != "done\n" {
 		t.Errorf("%v, %q", err, out)
 	}
-	if first, second := <-ids, <-ids; first != second || len(first) != 32 {
+	if first, second := await.Value(t, ids, "a call"), await.Value(t, ids, "another call"); first != second || len(first) != 32 {
 		t.Errorf("ids %q and %q", first, second)
 	}
 }

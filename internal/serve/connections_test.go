@@ -20,6 +20,7 @@ import (
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
 	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
 
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/serve"
 )
@@ -39,7 +40,7 @@ func visitor(t *testing.T, from string, lis net.Listener) net.Conn {
 // served asks by a connection, which stays open, and tells whether it is answered.
 func served(t *testing.T, conn net.Conn) bool {
 	t.Helper()
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(await.Limit)); err != nil {
 		t.Fatal(err)
 	}
 	_, _ = io.WriteString(conn, "GET / HTTP/1.1\r\nHost: x\r\n\r\n") // it may be closed already

@@ -31,6 +31,7 @@ import (
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/certtest"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/limit"
@@ -217,7 +218,7 @@ func TestOverloadSheds(t *testing.T) {
 				t.Errorf("%s: %v", token, f)
 			}
 		})
-		<-begun
+		await.Value(t, begun, "the call")
 	}
 	let("user:ada")
 	let("user:bram")
@@ -289,9 +290,9 @@ func TestIdleStreamsStarveNobody(t *testing.T) {
 	}
 	leave()
 	for range idle {
-		<-ended
+		await.Value(t, ended, "the call")
 	}
-	for deadline := time.Now().Add(10 * time.Second); ; { // the last of them may just be leaving
+	for deadline := time.Now().Add(await.Limit); ; { // the last of them may just be leaving
 		err := open(as(t, "user:mallory"))
 		if err == nil {
 			break
@@ -346,8 +347,8 @@ func TestCallsOfOneConnectionAreBounded(t *testing.T) {
 	}
 	call()
 	call()
-	<-begun
-	<-begun
+	await.Value(t, begun, "the call")
+	await.Value(t, begun, "the call")
 	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	if _, f := rollOn(authorized(short), r); f == nil || f.Kind != fault.DeadlineExceeded {
@@ -355,7 +356,7 @@ func TestCallsOfOneConnectionAreBounded(t *testing.T) {
 	}
 	call()
 	close(finish)
-	<-begun
+	await.Value(t, begun, "the call")
 	wg.Wait()
 
 	conn := speaks(t, r.addr)
@@ -423,7 +424,7 @@ func speaks(t *testing.T, addr string) net.Conn {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = conn.Close() })
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(await.Limit)); err != nil {
 		t.Fatal(err)
 	}
 	return conn
@@ -567,7 +568,7 @@ func TestMessagesAndMetadataThatAreTooLarge(t *testing.T) {
 	for range 100 {
 		writeFrame(&bomb, frameContinuation, 0, 1, bytes.Repeat([]byte{0xbe}, 16000))
 	}
-	if err := conn.SetDeadline(time.Now().Add(20 * time.Second)); err != nil {
+	if err := conn.SetDeadline(time.Now().Add(await.Limit)); err != nil {
 		t.Fatal(err)
 	}
 	_, _ = conn.Write(bomb.Bytes()) // it may be cut off before
@@ -600,7 +601,7 @@ func TestSlowHeadersStarveNobody(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	fresh := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: 20 * time.Second}
+	fresh := &http.Client{Transport: &http.Transport{DisableKeepAlives: true}, Timeout: await.Limit}
 	for range 50 {
 		res, err := fresh.Get("http://" + lis.Addr().String()) //nolint:noctx // it has a timeout
 		if err != nil {
@@ -628,7 +629,7 @@ func TestSlowHeadersStarveNobody(t *testing.T) {
 		t.Errorf("it was held for %s", took)
 	}
 	for i := range conns {
-		if err := conns[i].SetReadDeadline(time.Now().Add(20 * time.Second)); err != nil {
+		if err := conns[i].SetReadDeadline(time.Now().Add(await.Limit)); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := io.Copy(io.Discard, conns[i]); errors.Is(err, os.ErrDeadlineExceeded) {
@@ -636,7 +637,7 @@ func TestSlowHeadersStarveNobody(t *testing.T) {
 		}
 	}
 	stop()
-	if err := <-done; err != nil {
+	if err := await.Value(t, done, "the end"); err != nil {
 		t.Error(err)
 	}
 }
@@ -666,7 +667,7 @@ func TestHTTPHeadersThatAreTooLarge(t *testing.T) {
 		}
 	}
 	stop()
-	if err := <-done; err != nil {
+	if err := await.Value(t, done, "the end"); err != nil {
 		t.Error(err)
 	}
 }
@@ -722,7 +723,7 @@ func TestHTTPSFollowsItsFiles(t *testing.T) {
 		}
 	}
 	stop()
-	if err := <-done; err != nil {
+	if err := await.Value(t, done, "the end"); err != nil {
 		t.Error(err)
 	}
 }

@@ -22,6 +22,7 @@ import (
 	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/serve"
 )
@@ -95,7 +96,7 @@ func startWith(t *testing.T, change func(*serve.Config), register func(*serve.Se
 	go func() { r.done <- s.Serve(ctx, lis) }()
 	t.Cleanup(func() {
 		stop()
-		if err := <-r.done; err != nil {
+		if err := await.Value(t, r.done, "the end"); err != nil {
 			t.Errorf("Serve = %v", err)
 		}
 	})
@@ -192,7 +193,7 @@ func TestCallsPassTheChain(t *testing.T) {
 
 func eventually(t *testing.T, what string, ok func() bool) {
 	t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(await.Limit)
 	for !ok() {
 		if time.Now().After(deadline) {
 			t.Fatal("never: " + what)
@@ -244,7 +245,7 @@ func TestDrainLetsCallsFinish(t *testing.T) {
 		_, err := dicev1.NewDiceServiceClient(r.conn).Roll(authorized(context.Background()), goodRoll())
 		result <- err
 	}()
-	<-begun
+	await.Value(t, begun, "the call")
 	r.stop()
 	select {
 	case err := <-r.done:
@@ -252,10 +253,10 @@ func TestDrainLetsCallsFinish(t *testing.T) {
 	case <-time.After(20 * time.Millisecond):
 	}
 	close(finish)
-	if err := <-result; err != nil {
+	if err := await.Value(t, result, "the end"); err != nil {
 		t.Errorf("the call under way: %v", err)
 	}
-	if err := <-r.done; err != nil {
+	if err := await.Value(t, r.done, "the end"); err != nil {
 		t.Errorf("Serve = %v", err)
 	}
 	r.done <- nil
@@ -274,12 +275,12 @@ func TestGraceEnds(t *testing.T) {
 		_, err := dicev1.NewDiceServiceClient(r.conn).Roll(authorized(context.Background()), goodRoll())
 		result <- err
 	}()
-	<-begun
+	await.Value(t, begun, "the call")
 	r.stop()
-	if err := <-result; status.Code(err) == codes.OK {
+	if err := await.Value(t, result, "the end"); status.Code(err) == codes.OK {
 		t.Error("an endless call succeeded")
 	}
-	if err := <-r.done; err != nil {
+	if err := await.Value(t, r.done, "the end"); err != nil {
 		t.Errorf("Serve = %v", err)
 	}
 	r.done <- nil

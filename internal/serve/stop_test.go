@@ -24,6 +24,7 @@ import (
 	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
 
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/serve"
 )
@@ -132,7 +133,7 @@ func TestWatchersDoNotHoldADrainUp(t *testing.T) {
 	if !errors.As(fault.FromStatus(err), &f) || f.Kind != fault.Unavailable || f.Reason != "STOPPING" || f.RetryAfter == 0 {
 		t.Errorf("the watcher is told %v", err)
 	}
-	if err := <-r.done; err != nil { // an hour of grace is not waited for
+	if err := await.Value(t, r.done, "the end"); err != nil { // an hour of grace is not waited for
 		t.Errorf("Serve = %v", err)
 	}
 	r.done <- nil
@@ -158,7 +159,7 @@ func TestACallerWhoLeavesIsNotToldThatTheServerStops(t *testing.T) {
 		t.Fatal(err)
 	}
 	leave()
-	<-ended
+	await.Value(t, ended, "the call")
 	eventually(t, "the end is logged", func() bool { return strings.Contains(r.log.String(), "code=Canceled") })
 	if strings.Contains(r.log.String(), "STOPPING") || strings.Contains(r.log.String(), "rpc failed") {
 		t.Errorf("log: %s", r.log.String())
@@ -190,10 +191,10 @@ func TestThingsAreStoppedInOrderAfterTheDrain(t *testing.T) {
 		_, err := dicev1.NewDiceServiceClient(r.conn).Roll(authorized(context.Background()), goodRoll())
 		result <- err
 	}()
-	<-begun
+	await.Value(t, begun, "the call")
 	r.stop()
 	close(finish)
-	if err := <-result; err != nil {
+	if err := await.Value(t, result, "the end"); err != nil {
 		t.Errorf("the call under way: %v", err)
 	}
 	err := <-r.done
@@ -263,7 +264,7 @@ func TestSeveralListenersShareAServer(t *testing.T) {
 		_ = conn.Close()
 	}
 	stop()
-	if err := <-done; err != nil {
+	if err := await.Value(t, done, "the end"); err != nil {
 		t.Errorf("Serve = %v", err)
 	}
 }
@@ -366,17 +367,17 @@ func TestHTTPDrains(t *testing.T) {
 				body, err := io.ReadAll(res.Body)
 				got <- answer{string(body), errors.Join(err, res.Body.Close())}
 			}()
-			<-begun
+			await.Value(t, begun, "the call")
 			stop()
 			if grace == time.Hour {
 				close(finish)
-				if a := <-got; a.err != nil || a.body != "done" {
+				if a := await.Value(t, got, "the answer"); a.err != nil || a.body != "done" {
 					t.Errorf("%+v", a)
 				}
-			} else if a := <-got; a.err == nil {
+			} else if a := await.Value(t, got, "the answer"); a.err == nil {
 				t.Errorf("an endless request was answered: %+v", a)
 			}
-			if err := <-done; err != nil {
+			if err := await.Value(t, done, "the end"); err != nil {
 				t.Errorf("HTTP = %v", err)
 			}
 		})

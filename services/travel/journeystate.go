@@ -143,7 +143,9 @@ func (j journey) apply(ev *travelv1.JourneyEvent) (journey, error) {
 		if e.Joined.GetUsualCapacity() {
 			j.UsualCapacity = append(slices.Clone(j.UsualCapacity), j.Joining[j.joins(who.GetCharacter())].Label)
 		}
-		j.Owners = maps.Clone(j.Owners)
+		if j.Owners = maps.Clone(j.Owners); j.Owners == nil { // of a company of hirelings, in a state from a head
+			j.Owners = map[string]string{}
+		}
 		j.Owners[who.GetCharacter()] = who.GetSubject()
 		return j.settled(who.GetCharacter()), nil
 	case *travelv1.JourneyEvent_JoinRefused:

@@ -173,7 +173,10 @@ func apply(s state, e *expeditionv1.ExpeditionEvent) (state, error) {
 		s.Pending = nil
 	case *expeditionv1.ExpeditionEvent_Logged:
 		if s.Logged == nil {
-			s.Logged, s.Unclaimed = map[string]int32{}, map[string]string{}
+			s.Logged = map[string]int32{}
+		}
+		if s.Unclaimed == nil { // also in a state from a head, where it was empty
+			s.Unclaimed = map[string]string{}
 		}
 		name, rec := e.Logged.GetAggregate(), e.Logged.GetRecord()
 		s.Logged[name] = rec.GetSeq()

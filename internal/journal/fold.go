@@ -49,6 +49,8 @@ type At[S any] struct {
 	Meta
 	// last is the request id of record Seq.
 	last string
+	// heard are the request ids of all records up to Seq, or nothing.
+	heard heard
 }
 
 // Exists tells whether the stream has records.
@@ -60,6 +62,9 @@ func (a At[S]) Next() int { return a.Seq + 1 }
 // Etag names this state of the stream; see [EtagOf].
 func (a At[S]) Etag() string { return EtagOf(a.Stream, a.Seq) }
 
+// heardAll tells whether the state knows of every record's request id.
+func (a At[S]) heardAll() bool { return len(a.heard) == a.Seq }
+
 func (f Fold[S]) zero(stream string) At[S] {
 	at := At[S]{Stream: stream}
 	if f.Zero != nil {
@@ -70,8 +75,11 @@ func (f Fold[S]) zero(stream string) At[S] {
 
 // extend folds records, which must be those after at, without touching what at refers to.
 func (f Fold[S]) extend(at At[S], recs ...Record) (At[S], error) {
-	if len(recs) > 0 && f.Clone != nil {
-		at.State = f.Clone(at.State)
+	if len(recs) > 0 {
+		if f.Clone != nil {
+			at.State = f.Clone(at.State)
+		}
+		at.heard = append(make(heard, 0, len(at.heard)+len(recs)), at.heard...)
 	}
 	for _, r := range recs {
 		var err error
@@ -100,6 +108,11 @@ func (f Fold[S]) add(at At[S], r Record) (At[S], error) {
 	if r.Seq == 1 {
 		at.Campaign, at.Parent, at.Created = r.Campaign, r.Parent, r.Time
 	}
+	if at.heardAll() && r.Seq <= maxHeard {
+		at.heard = append(at.heard, hashOf(r.RequestID))
+	} else {
+		at.heard = nil
+	}
 	at.Seq, at.Updated, at.last = r.Seq, r.Time, r.RequestID
 	return at, nil
 }
@@ -108,6 +121,7 @@ func (f Fold[S]) add(at At[S], r Record) (At[S], error) {
 type headState struct {
 	Meta  Meta            `json:"meta"`
 	State json.RawMessage `json:"state"`
+	Heard []byte          `json:"heard,omitempty"`
 }
 
 func (f Fold[S]) encodeHead(at At[S]) (Head, error) {
@@ -119,7 +133,7 @@ func (f Fold[S]) encodeHead(at At[S]) (Head, error) {
 	if err != nil {
 		return Head{}, err
 	}
-	body, err := json.Marshal(headState{Meta: at.Meta, State: state})
+	body, err := json.Marshal(headState{Meta: at.Meta, State: state, Heard: at.heard.pack()})
 	if err != nil {
 		return Head{}, err
 	}
@@ -145,7 +159,7 @@ func (f Fold[S]) decodeHead(stream string, h Head) (At[S], error) {
 	if err != nil {
 		return zero, err
 	}
-	return At[S]{Stream: stream, Seq: h.Seq, State: state, Meta: body.Meta, last: h.RequestID}, nil
+	return At[S]{Stream: stream, Seq: h.Seq, State: state, Meta: body.Meta, last: h.RequestID, heard: unpack(body.Heard, h.Seq)}, nil
 }
 
 func (h Head) sum() string {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -169,6 +170,47 @@ func TestHeadSumCoversEveryField(t *testing.T) {
 		if c.sum() == h.sum() {
 			t.Errorf("%s is not covered", name)
 		}
+	}
+}
+
+func TestRequestIDsAreKeptInAHeadAndTold(t *testing.T) {
+	t.Parallel()
+	f := Fold[int]{Kind: "k", Version: 1, Apply: func(n int, _ json.RawMessage) (int, error) { return n + 1, nil }}
+	at := f.zero("a")
+	for i, id := range []string{"plumless", "one", "buckeroo"} { // the first and the last have the same hash
+		var err error
+		if at, err = f.extend(at, Record{Stream: "a", Seq: i + 1, Kind: "k", RequestID: id}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	h, err := f.encodeHead(at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	back, err := f.decodeHead("a", h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, at := range map[string]At[int]{"folded": at, "from its head": back} {
+		for id, want := range map[string][]int{"one": {2}, "plumless": {1, 3}, "buckeroo": {1, 3}, "two": nil, "": nil} {
+			if got := slices.Collect(at.heard.places(id)); !at.heardAll() || !slices.Equal(got, want) {
+				t.Errorf("%s: %q is at %v, want %v", name, id, got, want)
+			}
+		}
+	}
+	// What does not cover all records is as good as nothing, also for what is folded on top of it.
+	for name, raw := range map[string][]byte{"none": nil, "too few": make([]byte, 8), "too many": make([]byte, 16), "cut": make([]byte, 11)} {
+		old := At[int]{Stream: "a", Seq: 3, heard: unpack(raw, 3)}
+		next, err := f.extend(old, Record{Stream: "a", Seq: 4, Kind: "k", RequestID: "four"})
+		if err != nil || old.heardAll() || next.heardAll() || len(next.heard) > 0 {
+			t.Errorf("%s: %v, then %v, %v", name, old.heard, next.heard, err)
+		}
+	}
+	// Two states that go on from one do not meet in its memory.
+	left, _ := f.extend(at, Record{Stream: "a", Seq: 4, Kind: "k", RequestID: "left"})
+	right, _ := f.extend(at, Record{Stream: "a", Seq: 4, Kind: "k", RequestID: "right"})
+	if l, r := left.heard[3], right.heard[3]; l != hashOf("left") || r != hashOf("right") || len(at.heard) != 3 {
+		t.Errorf("left %x, right %x, before %v", l, r, at.heard)
 	}
 }
 

@@ -235,41 +235,52 @@ func (j *Journal[S]) commit(ctx context.Context, cmd Command, decide func(ctx co
 	if err != nil {
 		return Committed[S]{}, err
 	}
+	if at.heardAll() { // what the fold covers is known without asking the store
+		if first, ok, err := j.firstAnswer(ctx, cmd, at); err != nil || ok {
+			return first, err
+		}
+	}
 	for try := 1; ; try++ {
 		p, refusal := j.propose(ctx, cmd, at, decide)
+		reused := false
 		if refusal == nil {
 			err := j.insert(ctx, p.rec)
 			if err == nil {
 				return j.accept(ctx, p), nil
 			}
-			if !errors.Is(err, ErrTaken) && !errors.Is(err, ErrRequestTaken) {
+			reused = errors.Is(err, ErrRequestTaken)
+			if !reused && !errors.Is(err, ErrTaken) {
 				return Committed[S]{}, fmt.Errorf("append record %d to %s: %w", p.rec.Seq, cmd.Stream, err)
 			}
-		}
-		// A refusal, like a taken place, may be the echo of the command's own first success.
-		if first, ok, err := j.firstAnswer(ctx, cmd); err != nil || ok {
-			return first, err
-		}
-		if refusal == nil {
-			meters().conflicts.Add(ctx, 1, metric.WithAttributeSet(ofKind(j.fold.Kind)))
-		}
-		if refusal == nil && cmd.Once {
-			return Committed[S]{}, errEtag(cmd.Stream)
-		}
-		if try >= j.opts.tries && refusal == nil {
-			return Committed[S]{}, errBusy(cmd.Stream, busyRetryAfter)
-		}
-		if try > 1 && refusal == nil {
-			if err := j.opts.pause(ctx, backoff(try)); err != nil {
-				return Committed[S]{}, fmt.Errorf("commit to %s: %w", cmd.Stream, err)
+			if try > 1 && try < j.opts.tries {
+				if err := j.opts.pause(ctx, backoff(try)); err != nil {
+					return Committed[S]{}, fmt.Errorf("commit to %s: %w", cmd.Stream, err)
+				}
 			}
 		}
 		newer, err := j.catchUp(ctx, at)
 		if err != nil {
 			return Committed[S]{}, err
 		}
-		if refusal != nil && (newer.Seq == at.Seq || try >= j.opts.tries) {
+		// A refusal, like a taken place, may be the echo of the command's own first success.
+		known := newer
+		if reused {
+			known.heard = nil // the store knows better
+		}
+		if first, ok, err := j.firstAnswer(ctx, cmd, known); err != nil || ok {
+			return first, err
+		}
+		switch {
+		case refusal != nil && (newer.Seq == at.Seq || try >= j.opts.tries):
 			return Committed[S]{}, refusal
+		case refusal == nil:
+			meters().conflicts.Add(ctx, 1, metric.WithAttributeSet(ofKind(j.fold.Kind)))
+			if cmd.Once {
+				return Committed[S]{}, errEtag(cmd.Stream)
+			}
+			if try >= j.opts.tries {
+				return Committed[S]{}, errBusy(cmd.Stream, busyRetryAfter)
+			}
 		}
 		at = newer
 	}
@@ -356,9 +367,9 @@ func (j *Journal[S]) accept(ctx context.Context, p proposal[S]) Committed[S] {
 	return c
 }
 
-// firstAnswer looks up whether the command was recorded before.
-func (j *Journal[S]) firstAnswer(ctx context.Context, cmd Command) (c Committed[S], ok bool, err error) {
-	rec, err := j.store.ByRequest(ctx, cmd.Stream, cmd.RequestID)
+// firstAnswer looks up whether the command was recorded before, up to the given state at least.
+func (j *Journal[S]) firstAnswer(ctx context.Context, cmd Command, at At[S]) (c Committed[S], ok bool, err error) {
+	rec, err := j.byRequest(ctx, at, cmd.RequestID)
 	if errors.Is(err, ErrNotFound) {
 		return c, false, nil
 	}
@@ -368,13 +379,30 @@ func (j *Journal[S]) firstAnswer(ctx context.Context, cmd Command) (c Committed[
 	if rec.RequestHash != cmd.RequestHash {
 		return c, false, errReused(cmd.Stream, cmd.RequestID)
 	}
-	at, err := j.StateAt(ctx, cmd.Stream, rec.Seq)
+	then, err := j.StateAt(ctx, cmd.Stream, rec.Seq)
 	if err != nil {
 		return c, false, err
 	}
-	c = Committed[S]{Record: rec, State: at, Replayed: true}
+	c = Committed[S]{Record: rec, State: then, Replayed: true}
 	j.answers.put(answerKey{rec.Stream, rec.RequestID}, c, nil)
 	return c, true, nil
+}
+
+// byRequest returns the record that has the request id, or [ErrNotFound]. A state that knows of all of them saves the look-up.
+func (j *Journal[S]) byRequest(ctx context.Context, at At[S], requestID string) (Record, error) {
+	if !at.heardAll() {
+		return j.store.ByRequest(ctx, at.Stream, requestID)
+	}
+	for seq := range at.heard.places(requestID) {
+		recs, err := j.store.Read(ctx, at.Stream, seq-1, 1)
+		if err != nil {
+			return Record{}, err
+		}
+		if len(recs) > 0 && recs[0].RequestID == requestID {
+			return recs[0], nil
+		}
+	}
+	return Record{}, ErrNotFound
 }
 
 // Answer returns the first answer to a command that was recorded before, and whether there is one. It decides nothing.
@@ -387,7 +415,14 @@ func (j *Journal[S]) Answer(ctx context.Context, cmd Command) (Committed[S], boo
 		first, err := first.replay(cmd)
 		return first, err == nil, err
 	}
-	return j.firstAnswer(ctx, cmd)
+	at, ok := j.folds.get(cmd.Stream)
+	if !ok || at.heardAll() {
+		var err error
+		if at, err = j.Peek(ctx, cmd.Stream); err != nil {
+			return Committed[S]{}, false, err
+		}
+	}
+	return j.firstAnswer(ctx, cmd, at)
 }
 
 func (c Committed[S]) replay(cmd Command) (Committed[S], error) {
@@ -425,7 +460,7 @@ func (j *Journal[S]) recall(ctx context.Context, stream string) (At[S], error) {
 
 // fetch folds a stream from its head and the records after it.
 func (j *Journal[S]) fetch(ctx context.Context, stream string) (At[S], error) {
-	at, recs, whole, err := j.fromHead(ctx, stream)
+	at, recs, whole, err := j.fromHead(ctx, stream, 0)
 	if err != nil {
 		return at, err
 	}
@@ -433,8 +468,9 @@ func (j *Journal[S]) fetch(ctx context.Context, stream string) (At[S], error) {
 }
 
 // fromHead returns the state in the head, or else the zero state, with a first page of the records after it and whether
-// that page goes to the end of the stream. Whatever is wrong with the head only costs time.
-func (j *Journal[S]) fromHead(ctx context.Context, stream string) (at At[S], recs []Record, whole bool, err error) {
+// that page goes to the end of the stream. With through above 0 it is the zero state when the head lies after that record.
+// Whatever is wrong with the head only costs time.
+func (j *Journal[S]) fromHead(ctx context.Context, stream string, through int) (at At[S], recs []Record, whole bool, err error) {
 	h, err := j.store.Head(ctx, stream, j.fold.Version)
 	if err == nil {
 		at, err = j.fold.decodeHead(stream, h)
@@ -447,9 +483,12 @@ func (j *Journal[S]) fromHead(ctx context.Context, stream string) (at At[S], rec
 	case err != nil:
 		j.opts.log.WarnContext(ctx, "head is of no use", "stream", stream, "fold", j.fold.Version, "err", err)
 		return j.fold.zero(stream), nil, false, nil
+	case through > 0 && at.Seq > through:
+		return j.fold.zero(stream), nil, false, nil
 	}
 	// The record of the head is read again: a head that is ahead of the journal, or of another one, is told by it.
-	recs, err = j.store.Read(ctx, stream, at.Seq-1, readPage)
+	limit := pageFor(at.Seq-1, through)
+	recs, err = j.store.Read(ctx, stream, at.Seq-1, limit)
 	if err != nil {
 		return at, nil, false, fmt.Errorf("load %s: %w", stream, err)
 	}
@@ -457,7 +496,15 @@ func (j *Journal[S]) fromHead(ctx context.Context, stream string) (at At[S], rec
 		j.opts.log.WarnContext(ctx, "head does not belong to the records", "stream", stream, "fold", j.fold.Version, "seq", at.Seq)
 		return j.fold.zero(stream), nil, false, nil
 	}
-	return at, recs[1:], len(recs) < readPage, nil
+	return at, recs[1:], len(recs) < limit, nil
+}
+
+// pageFor is how many records to read after seq on the way to the record through, or to the end when that is 0.
+func pageFor(seq, through int) int {
+	if through > 0 {
+		return min(readPage, through-seq)
+	}
+	return readPage
 }
 
 // catchUp folds the records that a state lacks.
@@ -470,9 +517,6 @@ func (j *Journal[S]) catchUp(ctx context.Context, at At[S]) (At[S], error) {
 func (j *Journal[S]) follow(ctx context.Context, at At[S], recs []Record, whole bool, through int) (At[S], error) {
 	from := at.Seq
 	for {
-		if through > 0 && len(recs) > through-at.Seq {
-			recs = recs[:through-at.Seq]
-		}
 		var err error
 		if at, err = j.fold.extend(at, recs...); err != nil {
 			return at, err
@@ -480,13 +524,14 @@ func (j *Journal[S]) follow(ctx context.Context, at At[S], recs []Record, whole 
 		if whole || through > 0 && at.Seq == through {
 			break
 		}
-		if recs, err = j.store.Read(ctx, at.Stream, at.Seq, readPage); err != nil {
+		limit := pageFor(at.Seq, through)
+		if recs, err = j.store.Read(ctx, at.Stream, at.Seq, limit); err != nil {
 			return at, fmt.Errorf("load %s: %w", at.Stream, err)
 		}
 		if len(recs) == 0 {
 			break
 		}
-		whole = len(recs) < readPage
+		whole = len(recs) < limit
 	}
 	if through == 0 {
 		j.remember(at)
@@ -508,11 +553,8 @@ func (j *Journal[S]) StateAt(ctx context.Context, stream string, seq int) (At[S]
 	var whole bool
 	if !ok || at.Seq > seq {
 		var err error
-		if at, recs, whole, err = j.fromHead(ctx, stream); err != nil {
+		if at, recs, whole, err = j.fromHead(ctx, stream, seq); err != nil {
 			return at, err
-		}
-		if at.Seq > seq {
-			at, recs, whole = j.fold.zero(stream), nil, false
 		}
 	}
 	at, err := j.follow(ctx, at, recs, whole, seq)

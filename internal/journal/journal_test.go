@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -317,4 +318,57 @@ func TestACachedStateIsNotChangedByLaterRecords(t *testing.T) {
 	if before.State.Sum != 1 || before.State.By["x"] != 1 {
 		t.Fatalf("changed to %+v", before.State)
 	}
+}
+
+func TestARequestIsKnownAlsoInAStreamThatIsTooLongToKeepAllIDs(t *testing.T) {
+	t.Parallel()
+	ctx, store := t.Context(), &journaltest.Spy{Store: memory.New()}
+	fold := journaltest.TallyFold(1)
+	command := func(i int) journal.Command {
+		id := strconv.Itoa(i)
+		return journal.Command{Stream: "a", Mode: journal.Either, RequestID: id, RequestHash: id}
+	}
+	decide := func(context.Context, journal.At[journaltest.Tally]) (journal.Decision, error) {
+		return journal.Decision{Events: []json.RawMessage{journaltest.Add("x", 1)}}, nil
+	}
+	// size commits n commands more and tells how large the head is.
+	j, n := journal.New(store, fold), 0
+	size := func(more int) int {
+		t.Helper()
+		for range more {
+			if _, err := j.Commit(ctx, command(n), decide); err != nil {
+				t.Fatal(err)
+			}
+			n++
+		}
+		h, err := store.Head(ctx, "a", 1)
+		if err != nil || h.Seq != n {
+			t.Fatalf("head at %d of %d: %v", h.Seq, n, err)
+		}
+		return len(h.State)
+	}
+	check := func(asked bool) {
+		t.Helper()
+		store.Reset()
+		for name, j := range map[string]*journal.Journal[journaltest.Tally]{"the writer": j, "a cold one": journal.New(store, fold)} {
+			for _, i := range []int{0, n / 2, n - 1} {
+				c, err := j.Commit(ctx, command(i), decide)
+				if err != nil || !c.Replayed || c.Record.Seq != i+1 || c.State.State.Sum != i+1 {
+					t.Errorf("%s, %d of %d again: %+v, %v", name, i, n, c, err)
+				}
+			}
+			if _, ok, err := j.Answer(ctx, command(-1)); ok || err != nil {
+				t.Errorf("%s: what was never asked has an answer: %v, %v", name, ok, err)
+			}
+		}
+		if got := store.Lookups.Load() > 0; got != asked {
+			t.Errorf("with %d records the store is asked for a request: %v", n, got)
+		}
+	}
+	short := size(1024)
+	check(false)
+	if long := size(16); long >= short-4096 {
+		t.Errorf("the head of a longer stream has %d bytes, that of a shorter one %d", long, short)
+	}
+	check(true)
 }

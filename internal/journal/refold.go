@@ -1,6 +1,9 @@
 package journal
 
-import "context"
+import (
+	"context"
+	"encoding/json"
+)
 
 // Refolding folds one stream from its first record on, whatever the type of its state: for tools that walk whole
 // journals. It is not safe for concurrent use.
@@ -31,6 +34,23 @@ func (r *refolding[S]) Add(rec Record) (err error) {
 func (r *refolding[S]) State() any { return r.at.State }
 
 func (r *refolding[S]) Head() (Head, error) { return r.fold.encodeHead(r.at) }
+
+// Unheard returns a head without the request ids that it tells of beside the state: the head that a program writes which does
+// not keep them. A State that is not a head's stays as it is.
+func (h Head) Unheard() Head {
+	var body headState
+	if err := json.Unmarshal(h.State, &body); err != nil || body.Heard == nil {
+		return h
+	}
+	body.Heard = nil
+	state, err := json.Marshal(body)
+	if err != nil {
+		return h
+	}
+	h.State = state
+	h.Sum = h.sum()
+	return h
+}
 
 // Bulk is a [Store] that takes many records faster than one by one.
 type Bulk interface {

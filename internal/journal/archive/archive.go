@@ -448,8 +448,10 @@ func RebuildHeads(ctx context.Context, services []Service, report func(Problem))
 	return out, nil
 }
 
-func equal(a, b journal.Head) bool {
-	return a.Stream == b.Stream && a.Fold == b.Fold && a.Seq == b.Seq && a.RequestID == b.RequestID && compact(a.State) == compact(b.State)
+// equal tells whether an old head says what the records do, if it says it; older programs did not keep request ids in it.
+func equal(now, old journal.Head) bool {
+	return now.Stream == old.Stream && now.Fold == old.Fold && now.Seq == old.Seq && now.RequestID == old.RequestID &&
+		(compact(now.State) == compact(old.State) || compact(now.Unheard().State) == compact(old.State))
 }
 
 // errUnfoldable ends the walk of one stream.

@@ -518,6 +518,20 @@ func TestHeadsAreRebuilt(t *testing.T) {
 	if n, found := rebuild(); n != (archive.Heads{Right: 3, Dropped: 3, Made: 3}) || len(found) > 0 {
 		t.Errorf("right ones: %+v, %q", n, found)
 	}
+	// Those of a program that kept no request ids are right, and complete from now on.
+	full, err := game.Head(ctx, "a/r", 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if old := full.Unheard(); string(old.State) == string(full.State) || game.PutHead(ctx, old) != nil {
+		t.Fatalf("a head without request ids: %+v", old)
+	}
+	if n, found := rebuild(); n != (archive.Heads{Right: 3, Dropped: 3, Made: 3}) || len(found) > 0 {
+		t.Errorf("without request ids: %+v, %q", n, found)
+	}
+	if now, err := game.Head(ctx, "a/r", 1); err != nil || string(now.State) != string(full.State) {
+		t.Errorf("the head is %+v, %v", now, err)
+	}
 	// A journal uses them.
 	at, err := journal.New(game, fold[rollerState]("roller")).Load(ctx, "a/r")
 	if want := (rollerState{"a/s", true, 2}); err != nil || at.State != want || at.Seq != 4 {

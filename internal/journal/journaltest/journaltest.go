@@ -54,6 +54,9 @@ func Run(t *testing.T, o Options, fresh func(t testing.TB) Place) {
 		{"20 writers commit everything once and without gaps", testWriters},
 		{"a repeated request gets its first answer, also from another process", testReplay},
 		{"a request whose answer was lost is not recorded twice", testLostAnswer},
+		{"what was recorded, and what never was, is known without a look-up", testHeard},
+		{"a request that many processes are given is recorded once", testSameRequest},
+		{"a head without request ids leaves them to the store", testUnheard},
 		{"a request id is refused for another request", testReused},
 		{"a first answer comes before any refusal", testReplayBeforeRefusal},
 		{"a refusal from an old fold is decided again on the present one", testOldFold},
@@ -530,6 +533,149 @@ func testLostAnswer(t *testing.T, _ Options, place Place) {
 	must(t, err)
 	if !c.Replayed || c.Record.Seq != 1 || c.State.State.Sum != 1 {
 		t.Fatalf("got %+v", c)
+	}
+}
+
+func testHeard(t *testing.T, _ Options, place Place) {
+	ctx := t.Context()
+	behind := open(t, place(t))
+	add(t, behind, "a", "early", 1)
+	// Two request ids with the same hash.
+	twins := []string{"plumless", "buckeroo"}
+	writer := open(t, place(t))
+	add(t, writer, "a", "x", 20) // over a head
+	_, err := writer.Commit(ctx, command("a", twins[0]), events(Add("twin", 1)))
+	must(t, err)
+	no := errors.New("no")
+	refuse := func(context.Context, journal.At[Tally]) (journal.Decision, error) { return journal.Decision{}, no }
+	spies := map[string]*Spy{"cold": {Store: place(t)}, "cold, without memory": {Store: place(t)}, "warm and behind": {Store: place(t)}}
+	for name, spy := range spies {
+		opts := []journal.Option(nil)
+		if name == "cold, without memory" {
+			opts = append(opts, journal.WithCache(0, 0))
+		}
+		j := open(t, spy, opts...)
+		if name == "warm and behind" {
+			if _, err := j.StateAt(ctx, "a", 3); err != nil {
+				t.Fatal(err)
+			}
+			at, err := j.Load(ctx, "a")
+			must(t, err)
+			if at.Seq < 22 {
+				t.Fatalf("loaded %+v", at)
+			}
+			add(t, writer, "a", "later", 2)
+		}
+		for _, never := range []string{"never", twins[1]} {
+			if c, ok, err := j.Answer(ctx, command("a", never)); ok || err != nil {
+				t.Fatalf("%s: an answer to %s, which was never asked: %+v, %v", name, never, c, err)
+			}
+			if _, err := j.Commit(ctx, command("a", never), refuse); !errors.Is(err, no) {
+				t.Fatalf("%s: %s: %v", name, never, err)
+			}
+		}
+		for request, seq := range map[string]int{"early-0": 1, "x-0": 2, "x-19": 21, twins[0]: 22} {
+			c, ok, err := j.Answer(ctx, command("a", request))
+			if err != nil || !ok || c.Record.Seq != seq || c.State.Seq != seq || c.State.State.Sum != seq {
+				t.Fatalf("%s: answer to %s: %+v, %v, %v", name, request, c, ok, err)
+			}
+			if c, err = j.Commit(ctx, command("a", request), refuse); err != nil || !c.Replayed || c.Record.Seq != seq {
+				t.Fatalf("%s: %s again: %+v, %v", name, request, c, err)
+			}
+		}
+		if n := spy.Lookups.Load(); n != 0 {
+			t.Errorf("%s: the store was asked for a request %d times", name, n)
+		}
+	}
+	// Whose fold is old decides for nothing and learns it by the place that is taken, or before it refuses.
+	if _, ok, err := behind.Answer(ctx, command("a", "x-7")); !ok || err != nil {
+		t.Fatalf("behind: %v, %v", ok, err)
+	}
+	old := open(t, place(t))
+	_, err = old.Peek(ctx, "b")
+	must(t, err)
+	add(t, old, "b", "x", 1)
+	add(t, writer, "b", "y", 3)
+	for request, decide := range map[string]decide{"y-0": events(Add("twice", 1)), "y-2": refuse} {
+		c, err := old.Commit(ctx, command("b", request), decide)
+		if err != nil || !c.Replayed {
+			t.Fatalf("behind: %s: %+v, %v", request, c, err)
+		}
+	}
+	c, err := writer.Commit(ctx, command("a", twins[1]), events(Add("twin", 1)))
+	must(t, err)
+	if c.Replayed || c.Record.RequestID != twins[1] {
+		t.Fatalf("the other twin: %+v", c)
+	}
+	for i, j := range []*jour{writer, open(t, place(t))} {
+		for _, request := range twins {
+			if c, ok, err := j.Answer(ctx, command("a", request)); err != nil || !ok || c.Record.RequestID != request {
+				t.Fatalf("%d: %s: %+v, %v, %v", i, request, c, ok, err)
+			}
+		}
+	}
+}
+
+func testSameRequest(t *testing.T, _ Options, place Place) {
+	ctx := t.Context()
+	const processes, requests = 8, 4
+	stores := []journal.Store{place(t), place(t)}
+	js := make([]*jour, processes)
+	for i := range js {
+		js[i] = open(t, stores[i%2], journal.WithTries(1000))
+	}
+	for n := range requests {
+		seqs := make([]int, processes)
+		together(processes, func(i int) {
+			c, err := js[i].Commit(ctx, command("a", fmt.Sprint(n)), events(Add(fmt.Sprint(i), 1)))
+			if err != nil {
+				t.Error(err)
+			}
+			seqs[i] = c.Record.Seq
+		})
+		for _, seq := range seqs {
+			if seq != n+1 {
+				t.Fatalf("request %d became the records %v", n, seqs)
+			}
+		}
+	}
+	at, err := open(t, place(t)).Load(ctx, "a")
+	must(t, err)
+	if at.Seq != requests || at.State.Sum != requests {
+		t.Fatalf("got %+v", at)
+	}
+}
+
+func testUnheard(t *testing.T, _ Options, place Place) {
+	ctx, s := t.Context(), place(t)
+	writer := open(t, s, journal.WithHeadEvery(4))
+	add(t, writer, "a", "x", 10)
+	h, err := s.Head(ctx, "a", 1)
+	must(t, err)
+	must(t, s.PutHead(ctx, h.Unheard()))
+	spy := &Spy{Store: place(t)}
+	j := open(t, spy, journal.WithHeadEvery(4))
+	at, err := j.Load(ctx, "a")
+	must(t, err)
+	if at.Seq != 10 || at.State.Sum != 10 || spy.Records.Load() != 3 {
+		t.Fatalf("the head was not used: %+v, %d records read", at, spy.Records.Load())
+	}
+	for _, request := range []string{"x-0", "x-7", "x-8", "x-9"} {
+		c, err := j.Commit(ctx, command("a", request), events(Add("twice", 1)))
+		if err != nil || !c.Replayed || c.Record.RequestID != request {
+			t.Fatalf("%s: %+v, %v", request, c, err)
+		}
+	}
+	if _, ok, err := j.Answer(ctx, command("a", "never")); ok || err != nil {
+		t.Fatalf("never asked: %v, %v", ok, err)
+	}
+	if spy.Lookups.Load() == 0 {
+		t.Error("nobody asked the store")
+	}
+	add(t, j, "a", "y", 6)
+	again := open(t, place(t))
+	if c, ok, err := again.Answer(ctx, command("a", "x-3")); err != nil || !ok || c.Record.Seq != 4 {
+		t.Fatalf("after the next head: %+v, %v, %v", c, ok, err)
 	}
 }
 

@@ -35,6 +35,8 @@ const (
 	Records = "records"
 	Heads   = "heads"
 	Owings  = "owing"
+	// Firsts is for a stand-in only: what lists select by, in small documents; see [Store.Firsts].
+	Firsts = "firsts"
 )
 
 const (
@@ -69,7 +71,7 @@ type Index struct {
 func Indexes() []Index {
 	return []Index{
 		{Collection: Records, Name: "request", Keys: []Key{{"stream", 1}, {"request_id", 1}}, Unique: true,
-			Use: "a request id is used once in a stream"},
+			Use: "a request id is used once in a stream; repeats in long streams"},
 		{Collection: Records, Name: "list_all", Keys: []Key{{"list_kind", 1}, {"list_key", -1}}, Sparse: true,
 			Use: "lists of all streams of a kind"},
 		{Collection: Records, Name: "list_campaign", Keys: []Key{{"list_kind", 1}, {"list_campaign", 1}, {"list_key", -1}}, Sparse: true,
@@ -108,6 +110,19 @@ type recordDoc struct {
 	ListKey      string `bson:"list_key,omitempty"`
 }
 
+// firstDoc announces record 1 of a stream. It may be left over from one that lost its race for the place, or never came.
+type firstDoc struct {
+	ID           string `bson:"_id"` // the list key, which two racers do not share unless it is the same
+	Stream       string `bson:"stream"`
+	ListKind     string `bson:"list_kind"`
+	ListCampaign string `bson:"list_campaign,omitempty"`
+	ListParent   string `bson:"list_parent,omitempty"`
+	ListKey      string `bson:"list_key"`
+}
+
+// complete is the id of a document in Firsts, without a list key, that comes last when they are made anew.
+const complete = "complete"
+
 type headDoc struct {
 	ID        string `bson:"_id"`
 	Stream    string `bson:"stream"`
@@ -131,10 +146,17 @@ type Store struct {
 	records *mongo.Collection
 	heads   *mongo.Collection
 	owing   *mongo.Collection
+	firsts  *mongo.Collection
 	limit   time.Duration
 	// sharded is true behind a mongos, which asks every shard unless it is told the shard key.
 	sharded bool
+	// standIn is true of FerretDB, which searches everything for what is not a single id.
+	standIn bool
 }
+
+// gallop is how many records are looked up by their keys before the rest of a page is read as a range. Mostly none is new, or
+// one.
+const gallop = 4
 
 // Open connects to the server at uri and creates the indexes of the database that it lacks. Settings of read and
 // write concern and of read preference in the uri are overruled. Close disconnects.
@@ -156,7 +178,7 @@ func Open(ctx context.Context, uri, database string) (*Store, error) {
 		return nil, errors.New("open journal: the MongoDB uri is not valid")
 	}
 	db := client.Database(database)
-	s := &Store{client: client, records: db.Collection(Records), heads: db.Collection(Heads), owing: db.Collection(Owings), limit: *opts.Timeout}
+	s := &Store{client: client, records: db.Collection(Records), heads: db.Collection(Heads), owing: db.Collection(Owings), firsts: db.Collection(Firsts), limit: *opts.Timeout}
 	if err := s.createIndexes(ctx, db); err != nil {
 		return nil, errors.Join(fmt.Errorf("open journal in database %s: %w", database, err), s.Close()) //nolint:contextcheck // closes also when ctx has ended
 	}
@@ -177,7 +199,57 @@ func (s *Store) look(ctx context.Context, db *mongo.Database) error {
 		return fmt.Errorf("hello: %w", err)
 	}
 	s.sharded = hello.Msg == "isdbgrid"
+	var build struct {
+		Ferret string `bson:"ferretdbVersion"`
+	}
+	err := db.RunCommand(ctx, bson.D{{Key: "buildInfo", Value: 1}}).Decode(&build)
+	if err != nil && !refused(err) { // who may not ask does not need to know
+		return fmt.Errorf("buildInfo: %w", err)
+	}
+	if s.standIn = build.Ferret != ""; s.standIn {
+		return s.announceAll(ctx)
+	}
 	return nil
+}
+
+// announceAll makes Firsts anew, unless it is complete.
+func (s *Store) announceAll(ctx context.Context) error {
+	err := s.firsts.FindOne(ctx, bson.D{{Key: "_id", Value: complete}}).Err()
+	if !errors.Is(err, mongo.ErrNoDocuments) {
+		return err
+	}
+	cur, err := s.records.Find(ctx, bson.D{{Key: "list_key", Value: bson.D{{Key: "$gt", Value: ""}}}})
+	if err != nil {
+		return err
+	}
+	var docs []recordDoc
+	if err := cur.All(ctx, &docs); err != nil {
+		return err
+	}
+	for _, d := range docs {
+		if err := s.announce(ctx, d); err != nil {
+			return err
+		}
+	}
+	_, err = s.firsts.InsertOne(ctx, bson.D{{Key: "_id", Value: complete}})
+	if mongo.IsDuplicateKeyError(err) {
+		return nil
+	}
+	return err
+}
+
+// announce makes a stand-in's entry for a record 1, before the record, so that lists lack none whatever happens.
+func (s *Store) announce(ctx context.Context, d recordDoc) error {
+	if !s.standIn || d.ListKey == "" {
+		return nil
+	}
+	_, err := s.firsts.InsertOne(ctx, firstDoc{
+		ID: d.ListKey, Stream: d.Stream, ListKind: d.ListKind, ListCampaign: d.ListCampaign, ListParent: d.ListParent, ListKey: d.ListKey,
+	})
+	if mongo.IsDuplicateKeyError(err) {
+		return nil
+	}
+	return err
 }
 
 // key selects a document by its id; behind a mongos by the shard key as well, without which a query goes to every shard and
@@ -284,7 +356,11 @@ var awayCodes = []int{
 func (s *Store) Insert(ctx context.Context, r journal.Record) (err error) {
 	ctx, end := s.begin(ctx, &err)
 	defer end()
-	_, err = s.records.InsertOne(ctx, toDoc(r))
+	doc := toDoc(r)
+	if err := s.announce(ctx, doc); err != nil {
+		return err
+	}
+	_, err = s.records.InsertOne(ctx, doc)
 	if !mongo.IsDuplicateKeyError(err) {
 		return err
 	}
@@ -306,6 +382,9 @@ func (s *Store) InsertMany(ctx context.Context, recs []journal.Record) (err erro
 	docs := make([]recordDoc, len(recs))
 	for i, r := range recs {
 		docs[i] = toDoc(r)
+		if err := s.announce(ctx, docs[i]); err != nil {
+			return err
+		}
 	}
 	_, err = s.records.InsertMany(ctx, docs)
 	if mongo.IsDuplicateKeyError(err) {
@@ -314,17 +393,13 @@ func (s *Store) InsertMany(ctx context.Context, recs []journal.Record) (err erro
 	return err
 }
 
-// gallop is how many records are looked up by their keys before the rest is read as a range. Mostly none is new, or one.
-const gallop = 4
-
-// Read implements [journal.Store]. The next records are looked up by their keys first, which a stand-in server does by its
-// index while it searches everything for a range.
+// Read implements [journal.Store]. The next records are looked up by their keys first, on a stand-in all.
 func (s *Store) Read(ctx context.Context, stream string, after, limit int) (_ []journal.Record, err error) {
 	ctx, end := s.begin(ctx, &err)
 	defer end()
 	after = max(after, 0)
 	var out []journal.Record
-	for len(out) < min(limit, gallop) {
+	for len(out) < limit && (len(out) < gallop || s.standIn) {
 		var next recordDoc
 		err = s.records.FindOne(ctx, s.key(stream, journal.RecordID(stream, after+len(out)+1))).Decode(&next)
 		switch {
@@ -360,24 +435,61 @@ func (s *Store) ByRequest(ctx context.Context, stream, requestID string) (_ jour
 	return doc.record(), nil
 }
 
-// Firsts implements [journal.Store].
+// Firsts implements [journal.Store]. A stand-in would decode every record to find a few: there they are selected by their
+// entries, and those whose record 1 is another one, or not there, are left out.
 func (s *Store) Firsts(ctx context.Context, f journal.Filter, c journal.Cursor, limit int) (_ []journal.Record, err error) {
 	ctx, end := s.begin(ctx, &err)
 	defer end()
 	if limit < 1 {
 		return nil, nil
 	}
-	key := bson.D{{Key: "$gt", Value: ""}} // record 1 only
+	before := ""
 	if !c.IsZero() {
-		key = append(key, bson.E{Key: "$lt", Value: listKey(c.Time, c.Stream)})
+		before = listKey(c.Time, c.Stream)
 	}
-	var filter bson.D
+	if !s.standIn {
+		return s.find(ctx, listed(f, before), bson.D{{Key: "list_key", Value: -1}}, limit)
+	}
+	var out []journal.Record
+	for {
+		want := limit - len(out)
+		cur, err := s.firsts.Find(ctx, listed(f, before), options.Find().SetSort(bson.D{{Key: "list_key", Value: -1}}).SetLimit(int64(want)))
+		if err != nil {
+			return nil, err
+		}
+		var entries []firstDoc
+		if err := cur.All(ctx, &entries); err != nil {
+			return nil, err
+		}
+		for _, e := range entries {
+			var d recordDoc
+			err := s.records.FindOne(ctx, s.key(e.Stream, journal.RecordID(e.Stream, 1))).Decode(&d)
+			switch {
+			case err == nil && d.ListKey == e.ListKey:
+				out = append(out, d.record())
+			case err != nil && !errors.Is(err, mongo.ErrNoDocuments):
+				return nil, err
+			}
+			before = e.ListKey
+		}
+		if len(entries) < want || len(out) == limit {
+			return out, nil
+		}
+	}
+}
+
+// listed selects first records whose list key comes after that of the place before; all when that is empty.
+func listed(f journal.Filter, before string) (filter bson.D) {
 	for _, cond := range []struct{ field, value string }{{"list_kind", f.Kind}, {"list_campaign", f.Campaign}, {"list_parent", f.Parent}} {
 		if cond.value != "" {
 			filter = append(filter, bson.E{Key: cond.field, Value: cond.value})
 		}
 	}
-	return s.find(ctx, append(filter, bson.E{Key: "list_key", Value: key}), bson.D{{Key: "list_key", Value: -1}}, limit)
+	key := bson.D{{Key: "$gt", Value: ""}} // record 1 only
+	if before != "" {
+		key = append(key, bson.E{Key: "$lt", Value: before})
+	}
+	return append(filter, bson.E{Key: "list_key", Value: key})
 }
 
 // Head implements [journal.Store].

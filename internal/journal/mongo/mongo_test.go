@@ -4,6 +4,8 @@ package mongo_test
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
@@ -48,7 +50,7 @@ func fresh(t testing.TB) journaltest.Place {
 func TestStore(t *testing.T) {
 	t.Parallel()
 	o := journaltest.Options{}
-	if ferret.StandIn() { // searches every document for each filter
+	if ferret.StandIn() { // searches every document for other filters than one _id
 		o.Long, o.Commits = 1000, 3
 	}
 	journaltest.Run(t, o, fresh)
@@ -98,6 +100,63 @@ func TestIndexesAreCreatedOnce(t *testing.T) {
 	}
 	if want[mongo.Records] != 4 || want[mongo.Owings] != 2 {
 		t.Errorf("indexes by collection: %v", want)
+	}
+}
+
+func TestListsOfAStandInHaveEachStreamOnceAndLackNone(t *testing.T) {
+	t.Parallel()
+	if !ferret.StandIn() {
+		t.Skip("lists come from the records themselves")
+	}
+	ctx, uri, database := t.Context(), ferret.URI(t), ferret.Database()
+	s := open(t, uri, database)
+	t.Cleanup(func() { _ = s.Drop(context.Background()) })
+	record := func(stream string, ms int) journal.Record {
+		return journal.Record{Stream: stream, Seq: 1, Kind: "tally", Campaign: "c", RequestID: fmt.Sprint(ms), Time: time.UnixMilli(int64(ms)).UTC()}
+	}
+	for i, stream := range []string{"a", "b", "c"} {
+		if err := s.Insert(ctx, record(stream, 10*i)); err != nil {
+			t.Fatal(err)
+		}
+		for late := range 3 { // who lost the race leaves entries behind
+			if err := s.Insert(ctx, record(stream, 100+10*i+late)); !errors.Is(err, journal.ErrTaken) {
+				t.Fatalf("%s twice: %v", stream, err)
+			}
+		}
+	}
+	list := func(s *mongo.Store) (names string) {
+		t.Helper()
+		for c := (journal.Cursor{}); ; {
+			page, err := s.Firsts(ctx, journal.Filter{Kind: "tally", Campaign: "c"}, c, 2)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range page {
+				names += r.Stream
+				c = journal.Cursor{Time: r.Time, Stream: r.Stream}
+			}
+			if len(page) < 2 {
+				return names
+			}
+		}
+	}
+	if got := list(s); got != "cba" {
+		t.Errorf("listed %q", got)
+	}
+	// A database of an older program has no entries.
+	client, err := driver.Connect(options.Client().ApplyURI(uri))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = client.Disconnect(context.Background()) }()
+	if err := client.Database(database).Collection(mongo.Firsts).Drop(ctx); err != nil {
+		t.Fatal(err)
+	}
+	if got := list(s); got != "" {
+		t.Errorf("listed without entries: %q", got)
+	}
+	if got := list(open(t, uri, database)); got != "cba" {
+		t.Errorf("listed after the next start: %q", got)
 	}
 }
 

@@ -43,6 +43,9 @@ func packed(err error, last bool) error {
 		return fmt.Errorf("pack %w: %w", err, merr)
 	}
 	opts := temporal.ApplicationErrorOptions{NonRetryable: last, Details: []any{raw}}
+	if last && final(err) { // an answer like another, of which nobody needs to be warned
+		opts.Category = temporal.ApplicationErrorCategoryBenign
+	}
 	if f := (*fault.Error)(nil); errors.As(fault.FromStatus(err), &f) {
 		opts.NextRetryDelay = f.RetryAfter
 	}

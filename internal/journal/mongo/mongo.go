@@ -17,6 +17,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"go.mongodb.org/mongo-driver/v2/bson"
@@ -296,7 +297,7 @@ func (s *Store) begin(ctx context.Context, err *error) (context.Context, context
 	return within, func() {
 		late := within.Err() != nil // whatever the server makes of a limit that it was told
 		cancel()
-		if ctx.Err() == nil && (isAway(*err) || late && refused(*err)) {
+		if ctx.Err() == nil && (isAway(*err) || refused(*err) && (late || interrupted(*err))) {
 			*err = journal.Away(*err)
 		}
 	}
@@ -306,6 +307,11 @@ func (s *Store) begin(ctx context.Context, err *error) (context.Context, context
 func refused(err error) bool {
 	var server mongo.ServerError
 	return errors.As(err, &server) && !mongo.IsDuplicateKeyError(err)
+}
+
+// interrupted tells whether a stand-in says that the time it was given is over, for which it has no code.
+func interrupted(err error) bool {
+	return err != nil && strings.Contains(err.Error(), "handleMaxTimeMSError")
 }
 
 // isAway tells whether an error says that no server could take the operation or see it through.

@@ -543,9 +543,7 @@ func (p *planner) worth(t *gear) int {
 func (p *planner) take(o *offer, worth int) {
 	p.sum += worth
 	p.use[o.member] = o.tool
-	for _, r := range o.traits {
-		p.planned = append(p.planned, r)
-	}
+	p.planned = append(p.planned, o.traits...)
 }
 
 // takeFirst plans the first member's tool that has a quality, of those without a planned tool.

@@ -498,6 +498,45 @@ func TestWhatIsCapped(t *testing.T) {
 	}
 }
 
+// Who gave up and got no answer finds it under the id of a step when that was the last that was done.
+func TestGivingUpIsKnownByItsSteps(t *testing.T) {
+	t.Parallel()
+	const name, journey = "campaigns/c/expeditions/e", "campaigns/c/journeys/j"
+	step := requestid.Derive(requestid.Derive(name, "x"), "journey")
+	for sentence, tt := range map[string]struct {
+		told *audit.Told
+		id   string
+		want string
+	}{
+		"it was done, and is answered now": {&audit.Told{Path: name + ":abandon", Lost: true}, step, ""},
+		"it was not done":                  {&audit.Told{Path: name + ":abandon", Lost: true}, "another", "x is in no journal"},
+		"it was refused, and was done":     {&audit.Told{Path: name + ":abandon", Refused: "NOT_LEADER"}, step, "x was refused as NOT_LEADER"},
+		"it was something else":            {&audit.Told{Path: name + ":execute", Lost: true}, step, "x is in no journal"},
+	} {
+		t.Run(sentence, func(t *testing.T) {
+			t.Parallel()
+			e := &audit.Evidence{
+				Name: name, Told: map[string]*audit.Told{"x": tt.told}, Repeated: map[string]rest.Answer{"x": {Code: 200, Body: rest.Object{}}},
+				Parts: map[string]audit.Aggregate{journey: {Journal: []rest.Object{{
+					"record": map[string]any{"seq": 1.0, "requestId": tt.id}, "events": []any{map[string]any{"ending": map[string]any{}}},
+				}}}},
+			}
+			found := false
+			for _, f := range e.Judge().Findings {
+				if strings.Contains(f.Text, "x is in no journal") || strings.Contains(f.Text, "x was refused as") {
+					found = true
+					if tt.want == "" || !strings.Contains(f.Text, tt.want) {
+						t.Error(f)
+					}
+				}
+			}
+			if !found && tt.want != "" {
+				t.Errorf("%q is not found", tt.want)
+			}
+		})
+	}
+}
+
 // stateOf changes a number in the state of the first part of a sort.
 func stateOf(e *audit.Evidence, sort, field string, n int) bool {
 	for name, p := range e.Parts {

@@ -138,9 +138,21 @@ func (j *judge) faces(name string, p Aggregate) {
 // derived is the request_id under which a command is given on to the service that owns what it is about.
 func (j *judge) derived(id string) string { return requestid.Derive(j.Name, id) }
 
+// givingUp are the steps of giving up, each a request of its own to the service that owns what it ends.
+var givingUp = []string{"run", "fight", "delve", "journey"}
+
+// done tells whether a request left anything in the journals. Giving up may have done so before the log tells of it.
+func (j *judge) done(id string, c *Told) bool {
+	if len(j.byRequest[id])+len(j.inner[j.derived(id)]) > 0 {
+		return true
+	}
+	return strings.HasSuffix(c.Path, ":abandon") && slices.ContainsFunc(givingUp, func(step string) bool {
+		return len(j.inner[requestid.Derive(j.derived(id), step)]) > 0
+	})
+}
+
 // told compares one request with the journals.
 func (j *judge) told(id string, c *Told) {
-	n := len(j.byRequest[id]) + len(j.inner[j.derived(id)])
 	switch {
 	case c.Answer != nil:
 		j.Acknowledged++
@@ -151,7 +163,7 @@ func (j *judge) told(id string, c *Told) {
 		}
 	default:
 		j.Refused++
-		if n > 0 {
+		if j.done(id, c) {
 			j.wrong(Broken, "%s was refused as %s and is in the journals", id, c.Refused)
 		}
 	}
@@ -223,7 +235,7 @@ func (j *judge) strangers() {
 	for id, c := range j.Told {
 		asked[j.derived(id)] = true
 		if strings.HasSuffix(c.Path, ":abandon") {
-			for _, step := range []string{"run", "fight", "delve", "journey"} {
+			for _, step := range givingUp {
 				asked[requestid.Derive(j.derived(id), step)] = true
 			}
 		}
@@ -281,7 +293,7 @@ func (j *judge) repetitions() {
 			j.wrong(Lost, "%s was answered\n%v\nand is now\n%v", id, c.Answer, a)
 		case c.Answer == nil && !a.OK() && len(j.byRequest[id]) > 0:
 			j.wrong(Lost, "%s is in the log, and is refused now: %v", id, a)
-		case c.Answer == nil && a.OK() && len(j.byRequest[id])+len(j.inner[j.derived(id)]) == 0:
+		case c.Answer == nil && a.OK() && !j.done(id, c):
 			j.wrong(Broken, "%s is in no journal, and is answered now: %v", id, a)
 		}
 	}

@@ -11,7 +11,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
+	"github.com/wayfarer-rpg/wayfarer/rules/play/repeat"
 )
+
+func init() { repeat.Properties(20260101, 0) }
 
 // anyParams overrides any of the parameters with something they may be.
 func anyParams(t *rapid.T) params {

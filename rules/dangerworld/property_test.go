@@ -3,7 +3,6 @@ package dangerworld
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"reflect"
@@ -13,16 +12,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
+	"github.com/wayfarer-rpg/wayfarer/rules/play/repeat"
 )
 
-// The same sequences in every run, unless somebody asks for others.
-func init() {
-	for name, value := range map[string]string{"rapid.seed": "20", "rapid.nofailfile": "true", "rapid.checks": "40"} {
-		if err := flag.Set(name, value); err != nil {
-			panic(err)
-		}
-	}
-}
+func init() { repeat.Properties(20, 40) }
 
 // anyOverrides draws values for some parameters.
 func anyOverrides(t *rapid.T) map[string]any {

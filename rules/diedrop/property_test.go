@@ -3,7 +3,6 @@ package diedrop
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"reflect"
@@ -15,16 +14,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
+	"github.com/wayfarer-rpg/wayfarer/rules/play/repeat"
 )
 
-// The same journeys in every run, unless somebody asks for others.
-func init() {
-	for name, value := range map[string]string{"rapid.seed": "20311", "rapid.nofailfile": "true", "rapid.checks": "150"} {
-		if err := flag.Set(name, value); err != nil {
-			panic(err)
-		}
-	}
-}
+func init() { repeat.Properties(20311, 150) }
 
 // chance draws what happens in a random journey.
 type chance struct{ *rapid.T }

@@ -3,7 +3,6 @@ package digger
 import (
 	"encoding/json"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"slices"
@@ -12,16 +11,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
+	"github.com/wayfarer-rpg/wayfarer/rules/play/repeat"
 )
 
-// The same runs in every test, unless somebody asks for others.
-func init() {
-	for name, value := range map[string]string{"rapid.seed": "1972", "rapid.nofailfile": "true", "rapid.checks": "150"} {
-		if err := flag.Set(name, value); err != nil {
-			panic(err)
-		}
-	}
-}
+func init() { repeat.Properties(1972, 150) }
 
 // facesOf takes chance from rapid.
 func facesOf(t *rapid.T) Faces {

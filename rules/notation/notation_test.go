@@ -13,7 +13,10 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
+	"github.com/wayfarer-rpg/wayfarer/rules/play/repeat"
 )
+
+func init() { repeat.Properties(20260101, 0) }
 
 // alike compares notations without the columns that they were read from.
 var alike = cmp.Options{cmp.AllowUnexported(Value{}), cmpopts.IgnoreUnexported(Expr{}), cmpopts.EquateEmpty()}

@@ -10,7 +10,10 @@ import (
 
 	"github.com/wayfarer-rpg/wayfarer/rules/notation"
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
+	"github.com/wayfarer-rpg/wayfarer/rules/play/repeat"
 )
+
+func init() { repeat.Properties(20260101, 0) }
 
 func parsed(t testing.TB, text string) notation.Notation {
 	t.Helper()

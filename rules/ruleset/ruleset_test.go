@@ -15,8 +15,11 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
+	"github.com/wayfarer-rpg/wayfarer/rules/play/repeat"
 	"github.com/wayfarer-rpg/wayfarer/rules/ruleset"
 )
+
+func init() { repeat.Properties(20260101, 0) }
 
 // refused returns code and field of a refusal, "" for none.
 func refused(t testing.TB, err error) string {

@@ -16,10 +16,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/MicahParks/jwkset"
 	"github.com/MicahParks/keyfunc/v3"
 	"github.com/golang-jwt/jwt/v5"
-	"golang.org/x/time/rate"
+	"google.golang.org/grpc/status"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/requestid"
@@ -93,7 +92,8 @@ func WithActor(ctx context.Context, subject string) context.Context {
 
 // Verifier checks tokens.
 type Verifier interface {
-	// Verify returns the principal of a token, or an UNAUTHENTICATED fault.
+	// Verify returns the principal of a token, or an UNAUTHENTICATED fault; UNAVAILABLE KEYS_UNAVAILABLE when the token cannot
+	// be checked.
 	Verify(ctx context.Context, token string) (Principal, error)
 }
 
@@ -118,12 +118,17 @@ type Config struct {
 var algorithms = []string{"RS256", "ES256", "EdDSA"}
 
 type verifier struct {
-	parser *jwt.Parser
-	keys   keyfunc.Keyfunc
-	leeway time.Duration
-	now    func() time.Time
-	known  known
+	parser  *jwt.Parser
+	keys    *keys
+	keyfunc keyfunc.Keyfunc
+	leeway  time.Duration
+	now     func() time.Time
+	known   known
 }
+
+// Ready returns once tokens can be checked, since the issuer's keys were fetched, however long ago. It fails with UNAVAILABLE
+// KEYS_UNAVAILABLE when ctx ends first.
+func (v *verifier) Ready(ctx context.Context) error { return v.keys.Ready(ctx) }
 
 // NewVerifier returns a verifier that fetches keys from the issuer, again every hour and, at most every ten seconds, when
 // a token names a key that is not known. The keys need not be there yet when it is made.
@@ -143,28 +148,16 @@ func NewVerifier(ctx context.Context, cfg Config) (Verifier, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
 	}
-	remote, err := jwkset.NewStorageFromHTTP(cfg.JWKS, jwkset.HTTPClientStorageOptions{
-		Client: cfg.Client, Ctx: ctx, HTTPTimeout: 10 * time.Second, NoErrorReturnFirstHTTPReq: true, RefreshInterval: time.Hour,
-		RefreshErrorHandler: func(ctx context.Context, err error) {
-			cfg.Logger.WarnContext(ctx, "keys not fetched", "url", cfg.JWKS, "err", err)
-		},
-	})
+	keys, err := newKeys(ctx, cfg.JWKS, cfg.Client, cfg.Logger)
 	if err != nil {
 		return nil, fmt.Errorf("auth: keys of %s: %w", cfg.JWKS, err)
 	}
-	store, err := jwkset.NewHTTPClient(jwkset.HTTPClientOptions{
-		HTTPURLs:         map[string]jwkset.Storage{cfg.JWKS: remote},
-		RateLimitWaitMax: time.Second, RefreshUnknownKID: rate.NewLimiter(rate.Every(10*time.Second), 3),
-	})
-	if err != nil {
-		return nil, fmt.Errorf("auth: keys of %s: %w", cfg.JWKS, err)
-	}
-	kf, err := keyfunc.New(keyfunc.Options{Ctx: ctx, Storage: store})
+	kf, err := keyfunc.New(keyfunc.Options{Ctx: ctx, Storage: keys})
 	if err != nil {
 		return nil, fmt.Errorf("auth: keys of %s: %w", cfg.JWKS, err)
 	}
 	return &verifier{
-		keys: kf, leeway: cfg.Leeway, now: cfg.Now,
+		keys: keys, keyfunc: kf, leeway: cfg.Leeway, now: cfg.Now,
 		parser: jwt.NewParser(
 			jwt.WithValidMethods(algorithms), jwt.WithIssuer(cfg.Issuer), jwt.WithAudience(cfg.Audience),
 			jwt.WithExpirationRequired(), jwt.WithLeeway(cfg.Leeway), jwt.WithTimeFunc(cfg.Now),
@@ -201,8 +194,13 @@ func (v *verifier) Verify(ctx context.Context, token string) (Principal, error) 
 		return p, nil
 	}
 	var c claims
-	_, err := v.parser.ParseWithClaims(token, &c, v.keys.KeyfuncCtx(ctx))
+	_, err := v.parser.ParseWithClaims(token, &c, v.keyfunc.KeyfuncCtx(ctx))
+	var f *fault.Error
 	switch {
+	case errors.As(err, &f):
+		return Principal{}, f
+	case err != nil && ctx.Err() != nil:
+		return Principal{}, status.FromContextError(ctx.Err()).Err()
 	case errors.Is(err, jwt.ErrTokenExpired) && !errors.Is(err, jwt.ErrTokenSignatureInvalid):
 		return Principal{}, fault.New(fault.Unauthenticated, TokenExpired, "the token has expired").Wrap(err)
 	case err != nil:

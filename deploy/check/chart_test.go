@@ -224,8 +224,10 @@ func TestDeployments(t *testing.T) {
 		switch {
 		case c.StartupProbe == nil, c.LivenessProbe == nil, c.ReadinessProbe == nil:
 			t.Errorf("%s lacks a probe", d.Name)
-		case c.LivenessProbe.HTTPGet.Path == c.ReadinessProbe.HTTPGet.Path:
+		case c.LivenessProbe.HTTPGet.Path != "/healthz":
 			t.Errorf("%s is restarted when its store is away", d.Name)
+		case (c.ReadinessProbe.HTTPGet.Path == "/readyz") == (d.Name == "wayfarer-gateway"):
+			t.Errorf("%s is ready by %s: a service when its store answers, the edge without any one of them", d.Name, c.ReadinessProbe.HTTPGet.Path)
 		case c.Resources.Requests.Cpu().IsZero(), c.Resources.Limits.Memory().IsZero():
 			t.Errorf("%s has no resources", d.Name)
 		case !accounts[pod.ServiceAccountName], len(pod.TopologySpreadConstraints) != 2:

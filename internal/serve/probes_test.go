@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
+
 	"github.com/wayfarer-rpg/wayfarer/internal/serve"
 )
 
@@ -54,4 +56,39 @@ func TestProbesTellReadyFromAlive(t *testing.T) {
 			t.Errorf("%v answers %d", other, c)
 		}
 	}
+}
+
+// unready is a verifier that cannot check tokens yet.
+type unready struct {
+	tokens
+	keys chan struct{}
+}
+
+func (u unready) Ready(ctx context.Context) error {
+	select {
+	case <-u.keys:
+		return nil
+	case <-ctx.Done():
+		return errors.New("no keys")
+	}
+}
+
+// A server that can check no token is not ready: a rollout would have it take the place of one that can.
+func TestAServerIsReadyOnceItCanCheckTokens(t *testing.T) {
+	t.Parallel()
+	verifier := unready{keys: make(chan struct{})}
+	r := startWith(t, func(c *serve.Config) { c.Verifier = verifier }, func(*serve.Server) {})
+	status := func() healthv1.HealthCheckResponse_ServingStatus {
+		res, err := healthv1.NewHealthClient(r.conn).Check(t.Context(), &healthv1.HealthCheckRequest{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res.GetStatus()
+	}
+	eventually(t, "a warning", func() bool { return strings.Contains(r.log.String(), "keys: no keys") })
+	if got := status(); got != healthv1.HealthCheckResponse_NOT_SERVING {
+		t.Errorf("status %v", got)
+	}
+	close(verifier.keys)
+	eventually(t, "serving", func() bool { return status() == healthv1.HealthCheckResponse_SERVING })
 }

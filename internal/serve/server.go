@@ -140,6 +140,11 @@ func NewServer(cfg Config) (*Server, error) {
 		),
 	)
 	healthv1.RegisterHealthServer(s.Server, s.health)
+	if v, ok := cfg.Verifier.(interface {
+		Ready(ctx context.Context) error
+	}); ok {
+		s.Ping("keys", v.Ready) // a server that can check no token must not take the place of one that can
+	}
 	return s, nil
 }
 

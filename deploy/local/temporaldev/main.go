@@ -50,10 +50,10 @@ const (
 	host = "127.0.0.1"
 	// grace is how long the end may take; what is not finished then is found in the file.
 	grace = 10 * time.Second
-	// patience is how long a start may take.
-	patience = time.Minute
+	// patience is how long a start may take: a busy machine is slow and not broken.
+	patience = 4 * time.Minute
 	// lockWait is how long another server on the same file may take for its end.
-	lockWait = grace + 5*time.Second
+	lockWait = grace + 20*time.Second
 )
 
 type options struct {
@@ -402,15 +402,19 @@ func newServer(o options, store *config.SQL) (temporal.Server, error) {
 
 func address(port int) string { return net.JoinHostPort(host, strconv.Itoa(port)) }
 
-// choose returns the port when it is free, or a free one for 0. Somebody else may take it before the server does; then
-// the server fails to start.
+// choose returns the port when it is free, or a free one for 0. The port is kept for the server, where the system lets it; elsewhere
+// somebody else may take it before the server does, and then the server fails to start.
 func choose(what string, port int) (int, error) {
+	kept, end := keep(port)
+	if l, err := net.Listen("tcp", address(kept)); err == nil {
+		return l.Addr().(*net.TCPAddr).Port, l.Close()
+	}
+	end()
 	l, err := net.Listen("tcp", address(port))
 	if err != nil {
 		return 0, fmt.Errorf("-%s: %w", what, err)
 	}
-	defer func() { _ = l.Close() }()
-	return l.Addr().(*net.TCPAddr).Port, nil
+	return l.Addr().(*net.TCPAddr).Port, l.Close()
 }
 
 // within calls end and waits for it no longer than d.

@@ -6,10 +6,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"syscall"
 	"testing"
@@ -141,7 +143,7 @@ func TestEndsWhenTold(t *testing.T) {
 				if err != nil {
 					t.Errorf("it ended with %v", err)
 				}
-			case <-time.After(2 * grace):
+			case <-time.After(patience):
 				t.Error("it goes on")
 			}
 		})
@@ -173,6 +175,50 @@ func TestAServerOnAFileInUseWaitsForItsTurn(t *testing.T) {
 	}
 	if err := first.Wait(); err != nil {
 		t.Errorf("the first server ended with %v", err)
+	}
+}
+
+// What is chosen stays chosen until the server listens there, however many others look for a port meanwhile.
+func TestAChosenPortIsKept(t *testing.T) {
+	t.Parallel()
+	if runtime.GOOS != "linux" {
+		t.Skip("elsewhere ports are not kept")
+	}
+	// As many as make it likely that one of those taken is among them, if they are not kept.
+	chosen := map[int]bool{}
+	for range 300 {
+		port, err := choose("port", 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if chosen[port] {
+			t.Errorf("port %d is chosen twice", port)
+		}
+		chosen[port] = true
+	}
+	for range 1000 {
+		l, err := net.Listen("tcp", address(0))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if port := l.Addr().(*net.TCPAddr).Port; chosen[port] {
+			t.Errorf("port %d is given to somebody else", port)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for port := range chosen {
+		l, err := net.Listen("tcp", address(port))
+		if err != nil {
+			t.Fatalf("the server cannot have its port: %v", err)
+		}
+		if again, err := choose("port", port); err == nil {
+			t.Errorf("port %d, on which somebody listens, is chosen: %d", port, again)
+		}
+		if err := l.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -20,8 +21,10 @@ import (
 	"helm.sh/helm/v4/pkg/chart/v2/loader"
 	"helm.sh/helm/v4/pkg/engine"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
@@ -457,5 +460,158 @@ func TestSnapshot(t *testing.T) {
 	}
 	if b.String() != string(want) {
 		t.Errorf("the rendered chart differs from %s: look at it, then run go test -update", path)
+	}
+}
+
+// What is said of one program goes before what is said of all, also where it switches something off.
+func TestAProgramsOwnBlockGoesFirst(t *testing.T) {
+	t.Parallel()
+	v := valuesFile(t, "production")
+	v["programs"] = values(t, `
+dice: {autoscaling: {enabled: false}, replicas: 0, pdb: {enabled: false}, resources: {limits: {memory: 1Gi}}}
+party: {pdb: {maxUnavailable: 0}}
+`)
+	all := rendered(t, v)
+	for _, o := range of[*policyv1.PodDisruptionBudget](all) {
+		switch {
+		case o.Name == "wayfarer-dice":
+			t.Error("dice has a disruption budget")
+		case o.Name == "wayfarer-party" && o.Spec.MaxUnavailable.IntValue() != 0:
+			t.Errorf("of party %v may be away", o.Spec.MaxUnavailable)
+		}
+	}
+	for _, o := range of[*autoscalingv2.HorizontalPodAutoscaler](all) {
+		if o.Name == "wayfarer-dice" {
+			t.Error("dice is scaled")
+		}
+	}
+	for _, d := range of[*appsv1.Deployment](all) {
+		if d.Name != "wayfarer-dice" {
+			continue
+		}
+		if d.Spec.Replicas == nil || *d.Spec.Replicas != 0 {
+			t.Errorf("dice has %v replicas", d.Spec.Replicas)
+		}
+		if r := d.Spec.Template.Spec.Containers[0].Resources; r.Limits.Memory().String() != "1Gi" || r.Requests.Cpu().IsZero() {
+			t.Errorf("dice has %v", r)
+		}
+	}
+}
+
+// A pod that is told to stop is given all the time that its program takes, and goes on serving until nobody is sent to it any more.
+func TestPodsAreGivenTheTimeToStop(t *testing.T) {
+	t.Parallel()
+	for grace, least := range map[string]int64{"20s": 60, "2m": 360, "1m30s": 270, "500ms": 1} {
+		v := valuesFile(t, "minimal")
+		v["grace"] = grace
+		for _, d := range of[*appsv1.Deployment](rendered(t, v)) {
+			pod := d.Spec.Template.Spec
+			before := int64(0)
+			if hook := pod.Containers[0].Lifecycle; hook != nil && hook.PreStop != nil && hook.PreStop.Sleep != nil {
+				before = hook.PreStop.Sleep.Seconds
+			}
+			if before < 5 {
+				t.Errorf("%s stops at once, while others still know its address", d.Name)
+			}
+			// The drain, the worker and the telemetry may each take the grace.
+			if got := *pod.TerminationGracePeriodSeconds; got < least+before || got > least+before+30 {
+				t.Errorf("with a grace of %s %s is killed after %d s", grace, d.Name, got)
+			}
+		}
+	}
+}
+
+// What a port is said to speak is what its program speaks there: a gateway in front that trusts the word would talk past it.
+func TestPortsSpeakWhatTheySay(t *testing.T) {
+	t.Parallel()
+	for name, h2c := range map[string]bool{"minimal": true, "production": false} {
+		for _, s := range of[*corev1.Service](rendered(t, valuesFile(t, name))) {
+			for _, p := range s.Spec.Ports {
+				if p.Name != "grpc" && p.Name != "console" {
+					continue
+				}
+				if said := p.AppProtocol != nil && *p.AppProtocol == "kubernetes.io/h2c"; said != h2c {
+					t.Errorf("%s: port %s of %s is said to be without TLS: %v", name, p.Name, s.Name, said)
+				}
+			}
+		}
+	}
+}
+
+// The edge is reached from where its service is: from pods, or, by a load balancer or a node's port, from anywhere.
+func TestTheEdgeIsReachedFromWhereItsServiceIs(t *testing.T) {
+	t.Parallel()
+	for kind, row := range map[string]struct{ from, want string }{
+		"ClusterIP":    {"[]", "pods"},
+		"LoadBalancer": {"[]", "anywhere"},
+		"NodePort":     {"[]", "anywhere"},
+	} {
+		for _, narrow := range []bool{false, true} {
+			v, want := valuesFile(t, "minimal"), row.want
+			v["gateway"] = values(t, "service: {type: "+kind+"}")
+			if narrow {
+				v["networkPolicy"], want = values(t, "ingressFrom: [{ipBlock: {cidr: 192.0.2.0/24}}]"), "a net"
+			}
+			seen := 0
+			for _, np := range of[*networkingv1.NetworkPolicy](rendered(t, v)) {
+				for _, rule := range np.Spec.Ingress {
+					if rule.Ports[0].Port.String() != "http" {
+						continue
+					}
+					seen++
+					got := "anywhere"
+					switch {
+					case len(rule.From) == 1 && rule.From[0].IPBlock != nil:
+						got = "a net"
+					case len(rule.From) == 1 && rule.From[0].NamespaceSelector != nil:
+						got = "pods"
+					}
+					if got != want {
+						t.Errorf("%s, narrow %v: let in from %s, not %s", kind, narrow, got, want)
+					}
+				}
+			}
+			if seen != 1 {
+				t.Errorf("%s: %d rules for REST", kind, seen)
+			}
+		}
+	}
+}
+
+// Metrics come under the job by which the alerts and the dashboard know the programs, whatever the services are called.
+func TestMetricsHaveTheJobOfTheAlerts(t *testing.T) {
+	t.Parallel()
+	alerts, err := os.ReadFile(filepath.Join("..", "dashboards", "alerts.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dashboard, err := os.ReadFile(filepath.Join("..", "dashboards", "wayfarer.json"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := regexp.MustCompile(`job=\\?"([^"\\]*)`).FindAllStringSubmatch(string(alerts)+string(dashboard), -1)
+	if len(named) == 0 {
+		t.Fatal("no expression names a job")
+	}
+	all := rendered(t, valuesFile(t, "production"))
+	for _, o := range of[*unstructured.Unstructured](all) {
+		if o.GetKind() != "ServiceMonitor" {
+			continue
+		}
+		label, _, err := unstructured.NestedString(o.Object, "spec", "jobLabel")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, s := range of[*corev1.Service](all) {
+			job := s.Labels[label]
+			if job == "" {
+				job = s.Name // as the operator has it
+			}
+			for _, m := range named {
+				if m[1] != job {
+					t.Errorf("%s is scraped as the job %q, and an expression asks for %q", s.Name, job, m[1])
+				}
+			}
+		}
 	}
 }

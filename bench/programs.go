@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -17,6 +16,7 @@ import (
 
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
+	"github.com/wayfarer-rpg/wayfarer/internal/port"
 	"github.com/wayfarer-rpg/wayfarer/workflows/expedition"
 )
 
@@ -54,9 +54,14 @@ func (c config) programs(ctx context.Context, dir string) (rows []row, err error
 		pids["temporaldev"] = server.cmd.Process.Pid
 		names = append(names, questing)
 	}
-	addrs, err := free(names)
+	held, release, err := port.Hold(len(names))
 	if err != nil {
 		return nil, err
+	}
+	h.onClose(func() error { release(); return nil })
+	addrs := map[string]string{}
+	for i, name := range names {
+		addrs[name] = held[i]
 	}
 	for name, addr := range addrs {
 		env = append(env, "WAYFARER_"+strings.ToUpper(name)+"_ADDR="+addr)
@@ -96,20 +101,6 @@ func (c config) programs(ctx context.Context, dir string) (rows []row, err error
 		rows = append(rows, row{name: "memory of an idle " + name, unit: size, measured: float64(memory)})
 	}
 	return rows, nil
-}
-
-// free takes free addresses.
-func free(names []string) (map[string]string, error) {
-	out := map[string]string{}
-	for _, name := range names {
-		lis, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			return nil, err
-		}
-		defer func() { _ = lis.Close() }() // all at the end, so that no two are the same
-		out[name] = lis.Addr().String()
-	}
-	return out, nil
 }
 
 // awaitServing asks for a program's health until it serves.

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/wayfarer-rpg/wayfarer/chaos/rest"
+	"github.com/wayfarer-rpg/wayfarer/internal/port"
 )
 
 // names are the programs, in the order in which they start.
@@ -32,6 +33,8 @@ type field struct {
 	proxies []*proxy
 	gateway string
 	tokens  string
+	// release gives back the addresses of the programs.
+	release func()
 
 	kills, cuts int
 }
@@ -160,10 +163,11 @@ func deploy(s settings, dir string) (*field, error) {
 	if err != nil {
 		return nil, err
 	}
-	own, err := addresses(s.Replicas)
+	own, release, err := addresses(s.Replicas)
 	if err != nil {
 		return nil, err
 	}
+	f.release = release
 	reach := map[string]string{} // through a proxy, which can be cut
 	for n, targets := range own {
 		if n == "issuer" {
@@ -188,8 +192,8 @@ func deploy(s settings, dir string) (*field, error) {
 	f.issuer = add("issuer", "wayfarer", own["issuer"][0], nil, "issuer", "--listen="+own["issuer"][0], "--url="+issuerURL, "--key="+filepath.Join(dir, "issuer.pem"),
 		"--client="+strings.Join(clients, ","))
 	f.tokens, f.gateway = issuerURL, "http://"+reach["gateway"]
-	_, port, _ := net.SplitHostPort(own["temporal"][0])
-	f.victims = append(f.victims, add("temporal", "temporaldev", own["temporal"][0], nil, "-port="+port, "-ui-port=-1", "-with-parent", "-log=fatal",
+	_, temporalPort, _ := net.SplitHostPort(own["temporal"][0])
+	f.victims = append(f.victims, add("temporal", "temporaldev", own["temporal"][0], nil, "-port="+temporalPort, "-ui-port=-1", "-with-parent", "-log=fatal",
 		"-db="+filepath.Join(dir, "temporal.db")))
 	uri := s.Mongo
 	if s.Store == "mongodb" && uri == "" {
@@ -227,24 +231,21 @@ func deploy(s settings, dir string) (*field, error) {
 	return f, nil
 }
 
-// addresses takes free ones for all programs.
-func addresses(replicas int) (map[string][]string, error) {
-	out := map[string][]string{}
-	for _, n := range append([]string{"temporal", "issuer", "mongo"}, names...) {
-		many := 1
-		if slices.Contains(names, n) {
-			many = replicas
-		}
-		for range many {
-			lis, err := net.Listen("tcp", "127.0.0.1:0")
-			if err != nil {
-				return nil, err
-			}
-			defer func() { _ = lis.Close() }() // all at the end, so that no two are the same
-			out[n] = append(out[n], lis.Addr().String())
-		}
+// addresses holds one for each program, so that nobody else has it while the program is dead.
+func addresses(replicas int) (own map[string][]string, release func(), err error) {
+	all := []string{"temporal", "issuer", "mongo"}
+	for _, n := range names {
+		all = append(all, slices.Repeat([]string{n}, replicas)...)
 	}
-	return out, nil
+	held, release, err := port.Hold(len(all))
+	if err != nil {
+		return nil, nil, err
+	}
+	own = map[string][]string{}
+	for i, n := range all {
+		own[n] = append(own[n], held[i])
+	}
+	return own, release, nil
 }
 
 // ready waits until every program serves.
@@ -346,4 +347,5 @@ func (f *field) stop() {
 	for _, p := range f.proxies {
 		p.close()
 	}
+	f.release()
 }

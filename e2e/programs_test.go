@@ -27,6 +27,7 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/internal/auth/devissuer"
 	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/certtest"
+	"github.com/wayfarer-rpg/wayfarer/internal/port"
 )
 
 // observer is a collector: it keeps which programs took part in which trace, and which told figures.
@@ -93,21 +94,6 @@ func observe(t *testing.T) (o *observer, url string) {
 	go func() { _ = srv.Serve(lis) }()
 	t.Cleanup(srv.Stop)
 	return o, "http://" + lis.Addr().String()
-}
-
-// freePorts returns addresses that nobody listens on. The programs have to know each other's before they start.
-func freePorts(t *testing.T, n int) []string {
-	t.Helper()
-	var out []string
-	for range n {
-		lis, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = lis.Close() }() // all at the end, so that no two are the same
-		out = append(out, lis.Addr().String())
-	}
-	return out
 }
 
 // background is a program that runs beside the test. Its standard input is a pipe that lives as long as the test's process.
@@ -215,7 +201,13 @@ func TestTheProgramsPlayTogether(t *testing.T) {
 	t.Cleanup(web.Close)
 
 	watched, collector := observe(t)
-	certs, ports := certtest.New(t), freePorts(t, len(names))
+	// They have to know each other's addresses before they start.
+	ports, release, err := port.Hold(len(names))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+	certs := certtest.New(t)
 	var programs []*background
 	for i, n := range names {
 		dir := filepath.Join(data, n)

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/await"
+	"github.com/wayfarer-rpg/wayfarer/internal/port"
 )
 
 // Wire is a proxy in front of a server. Its address stays the same whatever happens to it.
@@ -25,8 +26,13 @@ type Wire struct {
 // New returns a wire to the server at target, host:port, on a free port. It ends with the test.
 func New(t testing.TB, target string) *Wire {
 	t.Helper()
-	w := &Wire{target: target, conns: map[net.Conn]struct{}{}}
-	if err := w.listen("127.0.0.1:0"); err != nil {
+	held, release, err := port.Hold(1) // nobody else has it while the wire is cut
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+	w := &Wire{addr: held[0], target: target, conns: map[net.Conn]struct{}{}}
+	if err := w.listen(); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { w.Cut(); w.wg.Wait() })
@@ -36,12 +42,12 @@ func New(t testing.TB, target string) *Wire {
 // Addr is the address of the wire, host:port.
 func (w *Wire) Addr() string { return w.addr }
 
-func (w *Wire) listen(addr string) error {
-	lis, err := net.Listen("tcp", addr)
+func (w *Wire) listen() error {
+	lis, err := net.Listen("tcp", w.addr)
 	if err != nil {
 		return err
 	}
-	w.lis, w.addr = lis, lis.Addr().String()
+	w.lis = lis
 	w.wg.Go(func() {
 		for {
 			conn, err := lis.Accept()
@@ -83,9 +89,9 @@ func (w *Wire) Mend(t testing.TB) {
 	if w.lis != nil {
 		return
 	}
-	// A connection of somebody else's may have got the port meanwhile, for as long as it lasts.
+	// Where a port cannot be held, a connection of somebody else's may have got it meanwhile, for as long as it lasts.
 	await.Until(t, "the wire's address is free again", func() (bool, any) {
-		err := w.listen(w.addr)
+		err := w.listen()
 		return err == nil, err
 	})
 }

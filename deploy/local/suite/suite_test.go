@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/wayfarer-rpg/wayfarer/deploy/local/suite"
+	"github.com/wayfarer-rpg/wayfarer/internal/port"
 )
 
 // table is a suite with those who play on it.
@@ -251,15 +252,12 @@ func TestAStartThatFailsLeavesNothingBehind(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = taken.Close() }()
-	web, err := net.Listen("tcp", "127.0.0.1:0")
+	held, release, err := port.Hold(1) // nobody else takes it
 	if err != nil {
 		t.Fatal(err)
 	}
-	address := web.Addr().String()
-	if err := web.Close(); err != nil {
-		t.Fatal(err)
-	}
-	dir := t.TempDir()
+	t.Cleanup(release)
+	address, dir := held[0], t.TempDir()
 	cfg := suite.Config{
 		HTTP: address, Data: dir, GRPC: map[string]string{"travel": taken.Addr().String()},
 		Logger: slog.New(slog.NewTextHandler(t.Output(), nil)),

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -29,21 +28,8 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/certtest"
 	"github.com/wayfarer-rpg/wayfarer/internal/config"
+	"github.com/wayfarer-rpg/wayfarer/internal/port"
 )
-
-// free returns addresses on which nobody listens.
-func free(t *testing.T, n int) (addresses []string) {
-	t.Helper()
-	for range n {
-		lis, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer func() { _ = lis.Close() }() // all at the end, so that no two are the same
-		addresses = append(addresses, lis.Addr().String())
-	}
-	return addresses
-}
 
 // The edge by TLS: REST, pages and the console's gRPC show one certificate, metrics and probes are plain and beside. None of
 // the services is there, which the edge says, and goes on.
@@ -62,7 +48,12 @@ func TestTheEdgeByTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	files, at := certtest.New(t).Write(t.TempDir()), free(t, 4)
+	at, release, err := port.Hold(4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(release)
+	files := certtest.New(t).Write(t.TempDir())
 	env := map[string]string{
 		"WAYFARER_LISTEN": at[0], "WAYFARER_GRPC_LISTEN": at[1], "WAYFARER_METRICS_LISTEN": at[2], "WAYFARER_LOG_LEVEL": "ERROR",
 		"WAYFARER_EDGE_TLS_CERT": files.Cert, "WAYFARER_EDGE_TLS_KEY": files.Key, "WAYFARER_GRACE": "1s",
@@ -115,6 +106,11 @@ func TestTheEdgeByTLS(t *testing.T) {
 		case <-time.After(10 * time.Millisecond):
 		}
 	}
+	// It looks whether it can check tokens once it serves.
+	await.Until(t, "the console is ready", func() (bool, any) {
+		_, _, body, err := ask(http.MethodGet, "http://"+at[2]+"/readyz")
+		return err == nil && strings.Contains(body, `"console":"SERVING"`), fmt.Sprint(body, err)
+	})
 	for _, tt := range []struct {
 		name, method, url string
 		code              int
@@ -150,7 +146,7 @@ func TestTheEdgeByTLS(t *testing.T) {
 		t.Errorf("the console's port without: %s", got)
 	}
 	stop()
-	if err := <-done; err != nil {
+	if err := await.Value(t, done, "the end"); err != nil {
 		t.Error(err)
 	}
 }

@@ -19,12 +19,14 @@ import (
 	"github.com/grpc-ecosystem/grpc-gateway/v2/runtime"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials/insecure"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 
 	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/gateway/rest"
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/memory"
@@ -53,7 +55,7 @@ type edge struct {
 // newEdge puts an edge before a gRPC server with what register adds.
 func newEdge(t *testing.T, cfg rest.Config, register func(grpc.ServiceRegistrar)) *edge {
 	t.Helper()
-	g, err := serve.NewServer(serve.Config{Name: "all", Verifier: tokens{}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Grace: time.Second})
+	g, err := serve.NewServer(serve.Config{Name: "all", Verifier: tokens{}, Logger: slog.New(slog.NewTextHandler(t.Output(), nil)), Grace: time.Minute})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -69,6 +71,10 @@ func newEdge(t *testing.T, cfg rest.Config, register func(grpc.ServiceRegistrar)
 	if err != nil {
 		t.Fatal(err)
 	}
+	await.Until(t, "the services are ready", func() (bool, any) {
+		res, err := healthv1.NewHealthClient(conn).Check(t.Context(), &healthv1.HealthCheckRequest{})
+		return err == nil && res.GetStatus() == healthv1.HealthCheckResponse_SERVING, fmt.Sprint(res.GetStatus(), " ", err)
+	})
 	cfg.Backends = []rest.Backend{
 		{Name: "dice", Conn: conn, Register: []binding{dicev1.RegisterDiceServiceHandler}},
 		{Name: "party", Conn: conn, Register: []binding{partyv1.RegisterCampaignServiceHandler}},
@@ -83,7 +89,7 @@ func newEdge(t *testing.T, cfg rest.Config, register func(grpc.ServiceRegistrar)
 	web := httptest.NewServer(mux)
 	t.Cleanup(func() {
 		stop()
-		if err := <-done; err != nil {
+		if err := await.Value(t, done, "the end"); err != nil {
 			t.Errorf("serve: %v", err)
 		}
 		web.Close()
@@ -243,7 +249,7 @@ type stream struct {
 
 func (e *edge) watch(who, path string, headers ...string) *stream {
 	e.t.Helper()
-	ctx, stop := context.WithTimeout(e.t.Context(), 30*time.Second)
+	ctx, stop := context.WithTimeout(e.t.Context(), await.Limit)
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.url+path, nil)
 	if err != nil {
 		e.t.Fatal(err)

@@ -4,6 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
 	"testing"
 
 	"go.opentelemetry.io/otel"
@@ -15,14 +18,22 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/memory"
 )
 
-// What a process tells of its journals: how commands come out, races lost, faces by where they came from.
-func TestMetrics(t *testing.T) {
+// metered is what the process measures of its journals: what counts is made once, and told to the first who asks for it.
+var metered = sync.OnceValue(func() *sdkmetric.ManualReader {
 	reader := sdkmetric.NewManualReader()
 	otel.SetMeterProvider(sdkmetric.NewMeterProvider(sdkmetric.WithReader(reader)))
+	return reader
+})
+
+var meteredKinds atomic.Int64
+
+// What a process tells of its journals: how commands come out, races lost, faces by where they came from.
+func TestMetrics(t *testing.T) {
+	reader, own := metered(), fmt.Sprintf("metered-%d", meteredKinds.Add(1))
 	store := memory.New()
 	open := func() *journal.Journal[int] {
 		return journal.New(store, journal.Fold[int]{
-			Kind: "metered", Version: 1, Apply: func(n int, _ json.RawMessage) (int, error) { return n + 1, nil },
+			Kind: own, Version: 1, Apply: func(n int, _ json.RawMessage) (int, error) { return n + 1, nil },
 		})
 	}
 	j, other := open(), open()
@@ -57,13 +68,13 @@ func TestMetrics(t *testing.T) {
 							label = " " + v.AsString()
 						}
 					}
-					if kind, _ := p.Attributes.Value("kind"); kind.AsString() == "metered" {
+					if kind, _ := p.Attributes.Value("kind"); kind.AsString() == own {
 						got[m.Name+label] += p.Value
 					}
 				}
 			case metricdata.Histogram[float64]:
 				for _, p := range d.DataPoints {
-					if kind, _ := p.Attributes.Value("kind"); kind.AsString() == "metered" {
+					if kind, _ := p.Attributes.Value("kind"); kind.AsString() == own {
 						got[m.Name] += int64(p.Count) //nolint:gosec // few
 					}
 				}

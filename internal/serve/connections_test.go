@@ -100,7 +100,7 @@ func TestConnectionsOfOneAddressAreBounded(t *testing.T) {
 	}
 	eventually(t, "room again where one has left", func() bool { return served(t, visitor(t, "127.0.0.1", lis)) })
 	stop()
-	if err := <-done; err != nil {
+	if err := await.Value(t, done, "the end"); err != nil {
 		t.Error(err)
 	}
 }

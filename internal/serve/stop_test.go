@@ -197,7 +197,7 @@ func TestThingsAreStoppedInOrderAfterTheDrain(t *testing.T) {
 	if err := await.Value(t, result, "the end"); err != nil {
 		t.Errorf("the call under way: %v", err)
 	}
-	err := <-r.done
+	err := await.Value(t, r.done, "the end")
 	if err == nil || err.Error() != "stop worker: did not stop" {
 		t.Errorf("Serve = %v", err)
 	}

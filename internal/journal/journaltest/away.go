@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 )
@@ -107,7 +108,7 @@ func Away(t *testing.T, s journal.Store, o Outage) {
 		go func() { failed <- fails(what, call) }()
 	}
 	for range calls {
-		if err := <-failed; err != nil {
+		if err := await.Value(t, failed, "an operation to fail"); err != nil {
 			t.Error(err)
 		}
 	}
@@ -125,7 +126,7 @@ func Away(t *testing.T, s journal.Store, o Outage) {
 		if done, err = commit("during"); err == nil {
 			break
 		}
-		if time.Since(begin) > time.Minute {
+		if time.Since(begin) > await.Limit {
 			t.Fatalf("the store is back, but: %v", err)
 		}
 	}
@@ -134,7 +135,7 @@ func Away(t *testing.T, s journal.Store, o Outage) {
 	if !again.Replayed || again.Record.Seq != done.Record.Seq {
 		t.Errorf("the repetition is record %d, the first was %d", again.Record.Seq, done.Record.Seq)
 	}
-	if err := <-watched; err != nil {
+	if err := await.Value(t, watched, "the watch to go on"); err != nil {
 		t.Errorf("watch: %v", err)
 	}
 	recs, err := s.Read(ctx, "known", 0, 9)

@@ -191,7 +191,7 @@ func TestAServerThatIsAwayIsSaidToBe(t *testing.T) {
 			s := open(t, through.String(), ferret.Database())
 			t.Cleanup(func() { _ = s.Drop(context.Background()) })
 			journaltest.Away(t, s, journaltest.Outage{
-				Reads: true, Within: 8 * time.Second,
+				Reads: true, Within: 25 * time.Second,
 				Begin: func() { begin(wire) }, End: func() { wire.Mend(t) },
 			})
 		})

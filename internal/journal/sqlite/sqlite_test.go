@@ -161,7 +161,7 @@ func TestAFileThatIsLockedForLongIsAway(t *testing.T) {
 	t.Cleanup(func() { _ = other.Close() })
 	var tx *sql.Tx
 	journaltest.Away(t, s, journaltest.Outage{
-		Within: 8 * time.Second,
+		Within: 25 * time.Second,
 		Begin: func() {
 			if tx, err = other.BeginTx(t.Context(), nil); err != nil {
 				t.Fatal(err)

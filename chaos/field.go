@@ -150,8 +150,12 @@ func (p *process) end() {
 	p.kill()
 }
 
-// grace is how long the programs may take to drain.
-const grace = 5 * time.Second
+const (
+	// grace is how long the programs may take to drain.
+	grace = 5 * time.Second
+	// retireTime is how long one may take to its end: it drains, and then ends one thing after the other.
+	retireTime = time.Minute
+)
 
 // deploy starts everything.
 func deploy(s settings, dir string) (*field, error) {
@@ -293,7 +297,7 @@ func (f *field) roll(ctx context.Context) error {
 			if !rest.Pause(ctx, 500*time.Millisecond) {
 				return nil
 			}
-			if err := v.retire(3 * grace); err != nil {
+			if err := v.retire(retireTime); err != nil {
 				return err
 			}
 			f.kills++

@@ -65,7 +65,7 @@ func program(t *testing.T, name, why string) string {
 func run(t *testing.T, cmd *exec.Cmd) string {
 	t.Helper()
 	// What the program started itself may keep its output open.
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = time.Minute
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", strings.Join(cmd.Args, " "), err, out)

@@ -185,8 +185,8 @@ func (t *Table) Play(ctx context.Context) {
 	wg.Wait()
 }
 
-// patience is how long a patient client repeats a request.
-const patience = time.Minute
+// patience is how long a patient client repeats a request: as long as programs may take to be ready again.
+const patience = 3 * time.Minute
 
 // One gives one command under a request_id, repeats it while nobody knows what became of it, and every tenth time once more
 // for good measure. The caller's patience ends with ctx; what the request does may not.

@@ -63,11 +63,11 @@ func node(t *testing.T, file string, env ...string) {
 	if err != nil {
 		t.Fatal("node is missing: scripts are tested with Node 20 or newer")
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 8*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Minute)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, path, "--test", filepath.Join("testdata", file))
 	cmd.Env = append(os.Environ(), append(env, "NO_PROXY=127.0.0.1", "FORCE_COLOR=0")...)
-	cmd.WaitDelay = 5 * time.Second
+	cmd.WaitDelay = time.Minute // the browser may take a while to end
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -1,6 +1,7 @@
 package adapter_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -11,6 +12,8 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/protobuf/encoding/protowire"
+	"google.golang.org/protobuf/proto"
 
 	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
 	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
@@ -135,6 +138,38 @@ func TestDiceComeFromTheNumberOfTheRecord(t *testing.T) {
 	if _, err := commit(t, newGames(memory.New(), nil), adapter.Command{RequestID: "1", Mode: journal.Create}, begun, 6); err == nil || fault.KindOf(err) != fault.Internal {
 		t.Errorf("a roll without a stream: %v", err)
 	}
+}
+
+// Events are made of parts of requests, and a caller may be newer than this program: what only the caller knows is not
+// journaled, so no answer has it.
+func TestTheFirstAnswerHasWhatIsJournaled(t *testing.T) {
+	t.Parallel()
+	g := newGames(memory.New(), nil)
+	do(t, g, "1", journal.Create, begun)
+	e := proto.CloneOf(rolled)
+	e.GetRolled().GetRolls()[0].ProtoReflect().SetUnknown(protowire.AppendVarint(protowire.AppendTag(nil, protowire.MaxValidNumber, protowire.VarintType), 1))
+	first := do(t, g, "2", journal.MustExist, e)
+	e.GetRolled().GetRolls()[0].Total = 99 // nor is it a part of the request any more
+	again := do(t, g, "2", journal.MustExist, e)
+	if first.Replayed || !again.Replayed {
+		t.Fatalf("replayed: %t, then %t", first.Replayed, again.Replayed)
+	}
+	for part, pair := range map[string][2]proto.Message{
+		"record": {first.Record, again.Record}, "event": {first.Events[0], again.Events[0]}, "journaled": {first.Events[0], rolled},
+	} {
+		if one, two := wire(t, pair[0]), wire(t, pair[1]); !bytes.Equal(one, two) {
+			t.Errorf("%s: %x is not %x", part, one, two)
+		}
+	}
+}
+
+func wire(t *testing.T, m proto.Message) []byte {
+	t.Helper()
+	raw, err := proto.MarshalOptions{Deterministic: true}.Marshal(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return raw
 }
 
 func TestTheLoserOfARaceDrawsTheNextNumber(t *testing.T) {

@@ -89,25 +89,59 @@ func StreamClient() grpc.StreamClientInterceptor {
 		if err != nil {
 			return nil, ours(err)
 		}
-		return clientStream{s}, nil
+		return clientStream{s, ours}, nil
 	}
 }
 
-type clientStream struct{ grpc.ClientStream }
+// UnaryClient stands inside of the function [UnaryClient]: it has a token that another service refuses renewed.
+func (s *TokenSource) UnaryClient() grpc.UnaryClientInterceptor {
+	return func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+		return s.note(invoke(ctx, method, req, reply, cc, opts...))
+	}
+}
 
-func (c clientStream) RecvMsg(m any) error { return ours(c.ClientStream.RecvMsg(m)) }
+// StreamClient is [TokenSource.UnaryClient] for streams.
+func (s *TokenSource) StreamClient() grpc.StreamClientInterceptor {
+	return func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, stream grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+		opened, err := stream(ctx, desc, cc, method, opts...)
+		if err != nil {
+			return nil, s.note(err)
+		}
+		return clientStream{opened, s.note}, nil
+	}
+}
+
+func (s *TokenSource) note(err error) error {
+	if refused(err) {
+		s.Refused()
+	}
+	return err
+}
+
+type clientStream struct {
+	grpc.ClientStream
+	see func(error) error
+}
+
+func (c clientStream) RecvMsg(m any) error { return c.see(c.ClientStream.RecvMsg(m)) }
 
 // TokenRefused is the reason of the INTERNAL fault of a service whose own token another service does not take.
 const TokenRefused = "SERVICE_TOKEN_REFUSED"
 
 func ours(err error) error {
-	if errors.Is(err, io.EOF) { // the good end of a stream
-		return err
-	}
-	if f := fault.FromStatus(err); fault.KindOf(f) == fault.Unauthenticated || fault.ReasonOf(f) == ActorNotAllowed {
+	if refused(err) {
 		return fault.New(fault.Internal, TokenRefused, "another service refuses this service's token").Wrap(err)
 	}
 	return err
+}
+
+// refused tells whether an answer is about the token of who called.
+func refused(err error) bool {
+	if err == nil || errors.Is(err, io.EOF) { // the good end of a call and of a stream
+		return false
+	}
+	f := fault.FromStatus(err)
+	return fault.KindOf(f) == fault.Unauthenticated || fault.ReasonOf(f) == ActorNotAllowed
 }
 
 // Bearer returns credentials that send the tokens of a source. Insecure allows connections without TLS, as on the

@@ -2,8 +2,10 @@ package auth
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -59,14 +61,17 @@ func newKeys(ctx context.Context, from string, client *http.Client, log *slog.Lo
 	if _, err := url.ParseRequestURI(from); err != nil {
 		return nil, err
 	}
+	log = log.With("url", from)
 	store := jwkset.NewMemoryStorage()
 	k := &keys{
-		Storage: store, limit: rate.NewLimiter(rate.Every(unknownEvery), unknownAtOnce), log: log.With("url", from),
+		Storage: store, limit: rate.NewLimiter(rate.Every(unknownEvery), unknownAtOnce), log: log,
 		turn: make(chan struct{}, 1), first: make(chan struct{}),
 		fetch: func(ctx context.Context) error {
-			// Without an interval it fetches once and starts nothing.
-			_, err := jwkset.NewStorageFromHTTP(from, jwkset.HTTPClientStorageOptions{Client: client, Ctx: ctx, HTTPTimeout: fetchTimeout, Storage: store})
-			return err
+			found, err := fetchKeys(ctx, from, client, log)
+			if err != nil {
+				return err
+			}
+			return store.KeyReplaceAll(ctx, found) // what is no longer there was withdrawn
 		},
 	}
 	k.turn <- struct{}{}
@@ -74,6 +79,45 @@ func newKeys(ctx context.Context, from string, client *http.Client, log *slog.Lo
 	<-k.turn
 	go k.keep(ctx)
 	return k, nil
+}
+
+// fetchKeys asks the issuer. A key that cannot be read takes no other one away; an answer without any that can is none: an
+// issuer without keys would have nobody to speak to.
+func fetchKeys(ctx context.Context, from string, client *http.Client, log *slog.Logger) ([]jwkset.JWK, error) {
+	ctx, cancel := context.WithTimeout(ctx, fetchTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the issuer answered %s", res.Status)
+	}
+	var set struct {
+		Keys []json.RawMessage `json:"keys"`
+	}
+	if err := json.NewDecoder(io.LimitReader(res.Body, 1<<20)).Decode(&set); err != nil {
+		return nil, fmt.Errorf("the issuer's answer: %w", err)
+	}
+	var found []jwkset.JWK
+	for i, raw := range set.Keys {
+		key, err := jwkset.NewJWKFromRawJSON(raw, jwkset.JWKMarshalOptions{Private: true}, jwkset.JWKValidateOptions{})
+		switch {
+		case err == nil:
+			found = append(found, key)
+		case !errors.Is(err, jwkset.ErrUnsupportedKey): // those of other algorithms are not for us
+			log.WarnContext(ctx, "a key of the issuer is left out", "place", i, "err", err)
+		}
+	}
+	if len(found) == 0 {
+		return nil, errors.New("the issuer's answer has no key that can be read")
+	}
+	return found, nil
 }
 
 // keep fetches the keys from time to time.

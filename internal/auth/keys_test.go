@@ -25,6 +25,7 @@ import (
 // publisher answers requests for keys in place of a network, so that time can be a test's own.
 type publisher struct {
 	issuer atomic.Pointer[devissuer.Issuer] // nil: cannot be reached
+	says   atomic.Pointer[string]           // instead of the issuer's keys
 	takes  time.Duration
 	asked  atomic.Int64
 }
@@ -40,7 +41,11 @@ func (p *publisher) RoundTrip(r *http.Request) (*http.Response, error) {
 	if answer == nil {
 		return nil, errors.New("connection refused")
 	}
-	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(string(answer.JWKS()))), Request: r}, nil
+	body := string(answer.JWKS())
+	if says := p.says.Load(); says != nil {
+		body = *says
+	}
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(body)), Request: r}, nil
 }
 
 // rotate gives it another key and returns what signs with that.
@@ -207,4 +212,54 @@ func TestALookForAKeyTakesNoLongerThanTheCall(t *testing.T) {
 		}
 		wg.Wait()
 	})
+}
+
+// TestOddKeysTakeNoOthersAway shows that an issuer may publish what this program cannot read beside what it can.
+func TestOddKeysTakeNoOthersAway(t *testing.T) {
+	t.Parallel()
+	for name, odd := range map[string]string{
+		"of a use that is not registered":        `{"kty":"EC","crv":"P-256","kid":"odd","use":"tls","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}`,
+		"of an operation that is not":            `{"kty":"EC","crv":"P-256","kid":"odd","key_ops":["attest"],"x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}`,
+		"that is broken":                         `{"kty":"EC","crv":"P-256","kid":"odd","x":"AAAA","y":"AAAA"}`,
+		"of a kind to come":                      `{"kty":"AKP","alg":"ML-DSA-44","kid":"odd","pub":"AAAA"}`,
+		"of another curve":                       `{"kty":"EC","crv":"secp256k1","kid":"odd","x":"AAAA","y":"AAAA"}`,
+		"that is no object":                      `7`,
+		"whose field is not what it ought to be": `{"kty":"OKP","kid":7}`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				p := &publisher{}
+				issuer := p.rotate(t)
+				with := strings.Replace(string(issuer.JWKS()), `"keys":[`, `"keys":[`+odd+",", 1)
+				if !strings.Contains(with, odd) {
+					t.Fatalf("the odd key is not in %s", with)
+				}
+				p.says.Store(&with)
+				if got := crowd(t, p.verifier(t), issuer); got[""] != 200 {
+					t.Errorf("refusals %v", got)
+				}
+			})
+		})
+	}
+}
+
+// TestAnAnswerWithoutKeysWithdrawsNone shows that the page of an issuer under repair is no reason to refuse its tokens.
+func TestAnAnswerWithoutKeysWithdrawsNone(t *testing.T) {
+	t.Parallel()
+	for _, says := range []string{`{}`, `{"keys":[]}`, `{"keys":[7]}`, `<html>`, `null`} {
+		synctest.Test(t, func(t *testing.T) {
+			p := &publisher{}
+			issuer := p.rotate(t)
+			v := p.verifier(t)
+			p.says.Store(&says)
+			time.Sleep(2 * time.Hour)
+			if got := crowd(t, v, issuer); got[""] != 200 {
+				t.Errorf("%s: refusals %v", says, got)
+			}
+			if got := crowd(t, v, (&publisher{}).rotate(t)); got[auth.KeysUnavailable] != 200 {
+				t.Errorf("%s: of a key that is not known: refusals %v", says, got)
+			}
+		})
+	}
 }

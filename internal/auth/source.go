@@ -18,9 +18,9 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 )
 
-// TokenSource gets a service's own tokens by client credentials. It renews each after four fifths of its life, and goes on
-// with the old one for as long as that is good and the issuer cannot be asked. It is safe for concurrent use: one caller
-// asks the issuer, the others wait no longer than they have time.
+// TokenSource gets a service's own tokens by client credentials. It renews each after four fifths of its life, while the old
+// one serves for as long as that is good. It is safe for concurrent use: all who need a token share one request to the issuer,
+// whoever of them leaves, and its failure.
 type TokenSource struct {
 	// URL is the issuer's token endpoint.
 	URL string
@@ -36,80 +36,108 @@ type TokenSource struct {
 	Now func() time.Time
 
 	mu     sync.Mutex
-	turn   chan struct{} // holds one entry while somebody asks the issuer
 	token  string
-	renew  time.Time
+	renew  time.Time // not before then
 	expiry time.Time
+	asked  time.Time // when the last request ended
+	asking *asking   // nil: nobody is asking
+	failed error     // what the last request came to
+}
+
+// asking is a request to the issuer.
+type asking struct {
+	done  chan struct{}
+	token string
+	err   error
 }
 
 const (
 	fetchTimeout = 10 * time.Second
-	// retryAfter is how long the old token is used after a renewal that failed.
-	retryAfter = 5 * time.Second
+	// renewAgain is how long the old token is used after a renewal that failed, and askAgain how long nobody asks the issuer
+	// after a failure without one.
+	renewAgain = 5 * time.Second
+	askAgain   = time.Second
 )
 
 // Token returns a token that is good for a while. It fails with UNAVAILABLE TOKEN_UNAVAILABLE when the issuer gives none,
 // and with the context's error when that ends first.
 func (s *TokenSource) Token(ctx context.Context) (string, error) {
-	token, good, fresh, turn := s.state()
-	if fresh {
-		return token, nil
+	token, good, a, err := s.state(ctx)
+	if good || err != nil {
+		return token, err
 	}
-	if good { // somebody else may be renewing it, which is no reason to wait
-		select {
-		case turn <- struct{}{}:
-		default:
-			return token, nil
-		}
-	} else {
-		select {
-		case turn <- struct{}{}:
-		case <-ctx.Done():
-			return "", status.FromContextError(ctx.Err()).Err()
-		}
-	}
-	defer func() { <-turn }()
-	if token, good, fresh, _ = s.state(); fresh { // the one before has just got it
-		return token, nil
-	}
-	renewed, lifetime, err := s.fetch(ctx)
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err == nil {
-		now := s.now()
-		s.token, s.renew, s.expiry = renewed, now.Add(lifetime*4/5), now.Add(lifetime)
-		return renewed, nil
-	}
-	if s.Logger != nil {
-		s.Logger.WarnContext(ctx, "no token from the issuer", "url", s.URL, "err", err)
-	}
-	switch {
-	case good:
-		s.renew = s.now().Add(retryAfter)
-		return token, nil
-	case ctx.Err() != nil:
+	select {
+	case <-a.done:
+		return a.token, a.err
+	case <-ctx.Done():
 		return "", status.FromContextError(ctx.Err()).Err()
 	}
-	return "", fault.New(fault.Unavailable, "TOKEN_UNAVAILABLE", "the issuer gives this service no token").Wrap(err)
 }
+
+// state returns a token that is good, or why there is none, or else a request to wait for. It sees to renewals.
+func (s *TokenSource) state(ctx context.Context) (token string, good bool, a *asking, err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	now := s.now()
+	good = s.token != "" && now.Before(s.expiry)
+	if now.Before(s.renew) {
+		if good {
+			return s.token, true, nil, nil
+		}
+		return "", false, nil, s.failed
+	}
+	if s.asking == nil {
+		s.asking = &asking{done: make(chan struct{})}
+		go s.ask(context.WithoutCancel(ctx), s.asking) // for all, whoever of them leaves
+	}
+	if good {
+		return s.token, true, nil, nil
+	}
+	return "", false, s.asking, nil
+}
+
+// ask carries a request out.
+func (s *TokenSource) ask(ctx context.Context, a *asking) {
+	token, lifetime, err := s.fetch(ctx)
+	if err != nil && s.Logger != nil {
+		s.Logger.WarnContext(ctx, "no token from the issuer", "url", s.URL, "err", err)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	defer close(a.done)
+	now := s.now()
+	s.asked, s.asking = now, nil
+	switch {
+	case err == nil:
+		a.token, s.failed = token, nil
+		s.token, s.renew, s.expiry = token, now.Add(lifetime*4/5), now.Add(lifetime)
+	case s.token != "" && now.Add(renewAgain).Before(s.expiry):
+		s.renew = now.Add(renewAgain)
+	default:
+		s.renew = now.Add(askAgain)
+		s.failed = fault.New(fault.Unavailable, TokenUnavailable, "the issuer gives this service no token").After(askAgain).Wrap(err)
+	}
+	a.err = s.failed
+}
+
+// Refused is told that another service does not take the token although it has not expired: its key may have been withdrawn.
+// It is renewed, at most every five seconds.
+func (s *TokenSource) Refused() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.now(); s.token != "" && now.Before(s.renew) && !now.Before(s.asked.Add(renewAgain)) {
+		s.renew = now
+	}
+}
+
+// TokenUnavailable is the reason of the UNAVAILABLE fault of a service that gets no token from the issuer.
+const TokenUnavailable = "TOKEN_UNAVAILABLE"
 
 func (s *TokenSource) now() time.Time {
 	if s.Now != nil {
 		return s.Now()
 	}
 	return time.Now()
-}
-
-// state tells whether the token is still good, and whether it need not even be renewed.
-func (s *TokenSource) state() (token string, good, fresh bool, turn chan struct{}) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.turn == nil {
-		s.turn = make(chan struct{}, 1)
-	}
-	now := s.now()
-	good = s.token != "" && now.Before(s.expiry)
-	return s.token, good, good && now.Before(s.renew), s.turn
 }
 
 func (s *TokenSource) fetch(ctx context.Context) (string, time.Duration, error) {

@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"google.golang.org/grpc"
@@ -24,12 +25,30 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 )
 
+// lines are a log that is read while it is written.
+type lines struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
 // teller is an issuer whose answers the test decides.
 type teller struct {
 	asked  atomic.Int64
 	answer atomic.Pointer[func(http.ResponseWriter, *http.Request)]
 	now    atomic.Int64
-	log    bytes.Buffer
+	log    lines
 	src    *auth.TokenSource
 }
 
@@ -64,6 +83,21 @@ func (tl *teller) want(t *testing.T, what, token string, asked int64) {
 	}
 }
 
+// renews waits for the end of a request that nobody waits for.
+func (tl *teller) renews(t *testing.T, what, token string, asked int64) {
+	t.Helper()
+	await.Until(t, what, func() (bool, any) {
+		got, err := tl.src.Token(t.Context())
+		return err == nil && got == token && tl.asked.Load() == asked, fmt.Sprintf("%q, %v after %d requests", got, err, tl.asked.Load())
+	})
+}
+
+// fails waits until so many failures are in the log.
+func (tl *teller) fails(t *testing.T, what, text string, times int) {
+	t.Helper()
+	await.Until(t, what, func() (bool, any) { return strings.Count(tl.log.String(), text) == times, tl.log.String() })
+}
+
 func TestTokensAreKeptAndRenewedEarly(t *testing.T) {
 	t.Parallel()
 	tl := newTeller(t)
@@ -79,14 +113,19 @@ func TestTokensAreKeptAndRenewedEarly(t *testing.T) {
 	tl.now.Store(799)
 	tl.want(t, "before four fifths", "token-1", 1)
 	tl.now.Store(800)
-	tl.want(t, "after four fifths", "token-2", 2)
+	if got, err := tl.src.Token(t.Context()); err != nil || got != "token-1" {
+		t.Errorf("a renewal keeps somebody waiting: %q, %v", got, err)
+	}
+	tl.renews(t, "after four fifths", "token-2", 2)
 	tl.will(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "closed", http.StatusBadGateway) })
 	tl.now.Store(1600)
-	tl.want(t, "the issuer is away", "token-2", 3)
+	tl.renews(t, "the issuer is away", "token-2", 3)
+	tl.fails(t, "the log tells", "502", 1)
 	tl.now.Store(1604)
 	tl.want(t, "the issuer was away just now", "token-2", 3)
 	tl.now.Store(1605)
-	tl.want(t, "the issuer is still away", "token-2", 4)
+	tl.renews(t, "the issuer is still away", "token-2", 4)
+	tl.fails(t, "the log tells again", "502", 2)
 	tl.now.Store(1800)
 	_, err := tl.src.Token(t.Context())
 	if fault.KindOf(err) != fault.Unavailable || fault.ReasonOf(err) != "TOKEN_UNAVAILABLE" {
@@ -99,6 +138,12 @@ func TestTokensAreKeptAndRenewedEarly(t *testing.T) {
 		t.Errorf("log: %s", tl.log.String())
 	}
 	tl.will(tl.good)
+	for range 1000 {
+		if _, again := tl.src.Token(t.Context()); fault.ReasonOf(again) != auth.TokenUnavailable || tl.asked.Load() != 5 {
+			t.Fatalf("just now there was none: %v after %d requests", again, tl.asked.Load())
+		}
+	}
+	tl.now.Store(1801)
 	tl.want(t, "the issuer is back", "token-6", 6)
 }
 
@@ -154,30 +199,103 @@ func TestOneAsksForAll(t *testing.T) {
 		t.Errorf("%d requests", n)
 	}
 
-	// A renewal keeps nobody waiting but the one who asks.
+	// A renewal keeps nobody waiting.
 	tl.now.Store(900)
 	goOn = make(chan struct{})
-	renewed := make(chan string)
-	go func() {
-		got, _ := tl.src.Token(context.WithoutCancel(t.Context()))
-		renewed <- got
-	}()
-	await.Value(t, asking, "the request")
-	tl.want(t, "while another renews", "token-1", 2)
-	close(goOn)
-	if got := await.Value(t, renewed, "the renewal"); got != "token-2" {
-		t.Errorf("renewed: %q", got)
+	if got, err := tl.src.Token(t.Context()); err != nil || got != "token-1" {
+		t.Errorf("who begins it: %q, %v", got, err)
 	}
+	await.Value(t, asking, "the request")
+	tl.want(t, "while it is under way", "token-1", 2)
+	close(goOn)
+	tl.renews(t, "after it", "token-2", 2)
 }
+
+// TestATokenThatIsRefusedIsRenewed shows that a service whose token's key was withdrawn comes to a new one by itself, however
+// many calls were refused meanwhile.
+func TestATokenThatIsRefusedIsRenewed(t *testing.T) {
+	t.Parallel()
+	tl := newTeller(t)
+	tl.want(t, "the first", "token-1", 1)
+	answer := func(f *fault.Error) {
+		t.Helper()
+		st, _ := fault.ToStatus(f)
+		for range 100 {
+			err := tl.src.UnaryClient()(t.Context(), "/x/Y", nil, nil, nil, func(context.Context, string, any, any, *grpc.ClientConn, ...grpc.CallOption) error { return st.Err() })
+			if status.Code(err) != st.Code() {
+				t.Fatalf("the answer is %v", err)
+			}
+			s, err := tl.src.StreamClient()(t.Context(), nil, nil, "/x/Y", func(context.Context, *grpc.StreamDesc, *grpc.ClientConn, string, ...grpc.CallOption) (grpc.ClientStream, error) {
+				return fakeStream{err: st.Err()}, nil
+			})
+			if err != nil || status.Code(s.RecvMsg(nil)) != st.Code() {
+				t.Fatalf("the answer to a stream is not %v", st)
+			}
+		}
+	}
+	withdrawn := fault.New(fault.Unauthenticated, auth.TokenInvalid, "no")
+	tl.now.Store(4)
+	answer(withdrawn)
+	tl.want(t, "it is of just now", "token-1", 1)
+	tl.now.Store(5)
+	answer(fault.New(fault.PermissionDenied, "NOT_GM", "no"))
+	tl.want(t, "another refusal", "token-1", 1)
+	answer(withdrawn)
+	tl.renews(t, "it is refused", "token-2", 2)
+	tl.will(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "closed", http.StatusBadGateway) })
+	tl.now.Store(10)
+	answer(withdrawn)
+	tl.renews(t, "the issuer is away", "token-2", 3)
+	tl.fails(t, "the log tells", "502", 1)
+	answer(withdrawn)
+	tl.want(t, "the issuer was away just now", "token-2", 3)
+}
+
+// TestAnIssuerThatIsAwayIsAskedForAll shows that nobody waits in vain for what somebody else has just waited for in vain.
+func TestAnIssuerThatIsAwayIsAskedForAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		mute := roundTrip(func(r *http.Request) (*http.Response, error) {
+			<-r.Context().Done()
+			return nil, r.Context().Err()
+		})
+		var asked atomic.Int64
+		src := &auth.TokenSource{URL: "http://issuer/token", Client: &http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			asked.Add(1)
+			return mute(r)
+		})}}
+		begin := time.Now()
+		var wg sync.WaitGroup
+		for i := range 200 {
+			time.Sleep(10 * time.Millisecond)
+			wg.Go(func() {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(5+i%2*25)*time.Second)
+				defer cancel()
+				_, err := src.Token(ctx)
+				if hasty := i%2 == 0; hasty && status.Code(err) != codes.DeadlineExceeded || !hasty && fault.ReasonOf(err) != auth.TokenUnavailable {
+					t.Errorf("caller %d: %v", i, err)
+				}
+			})
+		}
+		wg.Wait()
+		if n, took := asked.Load(), time.Since(begin); n != 1 || took > 11*time.Second {
+			t.Errorf("%d requests, %v", n, took)
+		}
+	})
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func TestWhoeverGivesUpLosesNothing(t *testing.T) {
 	t.Parallel()
 	tl := newTeller(t)
-	asking := make(chan struct{}, 1)
-	tl.will(func(_ http.ResponseWriter, r *http.Request) {
-		_, _ = io.Copy(io.Discard, r.Body) // the server sees a caller leave only then
+	asking, goOn := make(chan struct{}), make(chan struct{})
+	tl.will(func(w http.ResponseWriter, r *http.Request) {
 		asking <- struct{}{}
-		<-r.Context().Done()
+		<-goOn
+		tl.good(w, r)
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	done := make(chan error, 1)
@@ -190,8 +308,8 @@ func TestWhoeverGivesUpLosesNothing(t *testing.T) {
 	if err := await.Value(t, done, "the end of the wait"); status.Code(err) != codes.Canceled {
 		t.Errorf("a caller who left: %v", err)
 	}
-	tl.will(tl.good)
-	tl.want(t, "the next", "token-2", 2)
+	close(goOn)
+	tl.want(t, "the next has what was asked for", "token-1", 1)
 }
 
 type fakeStream struct {

@@ -15,6 +15,7 @@ import (
 	"google.golang.org/grpc/metadata"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 )
 
 // retryPolicy repeats calls that never reached a server, or one that was not there. Every mutation carries a request_id,
@@ -48,34 +49,27 @@ func Dial(target string, tokens *auth.TokenSource, creds credentials.TransportCr
 	if tokens != nil {
 		own = []grpc.DialOption{
 			grpc.WithPerRPCCredentials(auth.Bearer(tokens, creds == nil)),
-			grpc.WithChainUnaryInterceptor(auth.UnaryClient()),
-			grpc.WithChainStreamInterceptor(auth.StreamClient()),
+			grpc.WithChainUnaryInterceptor(auth.UnaryClient(), tokens.UnaryClient()),
+			grpc.WithChainStreamInterceptor(auth.StreamClient(), tokens.StreamClient()),
 		}
 	}
 	return dial(target, creds, own)
 }
 
 // DialEdge returns a connection on which an edge passes its callers' metadata on as it is, and names their address, see
-// [WithClient], with its own token as the proof. Nil tokens, and an issuer that gives none at the moment: the servers then take
-// the edge's address for everybody's.
+// [WithClient], with its own token as the proof. Nil tokens, an issuer that gives none at the moment, and servers that do not
+// take it: the servers then take the edge's address for everybody's.
 func DialEdge(target string, tokens *auth.TokenSource, creds credentials.TransportCredentials) (*grpc.ClientConn, error) {
 	if tokens == nil {
 		return dial(target, creds, nil)
 	}
 	e := &edge{tokens: tokens, now: time.Now}
-	return dial(target, creds, []grpc.DialOption{
-		grpc.WithChainUnaryInterceptor(func(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
-			return invoke(e.prove(ctx), method, req, reply, cc, opts...)
-		}),
-		grpc.WithChainStreamInterceptor(func(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
-			return open(e.prove(ctx), desc, cc, method, opts...)
-		}),
-	})
+	return dial(target, creds, []grpc.DialOption{grpc.WithChainUnaryInterceptor(e.unary), grpc.WithChainStreamInterceptor(e.stream)})
 }
 
 const (
 	// edgeTokenWait is how long a call waits for the edge's own token, and edgeTokenPause how long none is asked for when it
-	// waited in vain: the proof is not worth more.
+	// waited in vain, or none is shown when it was refused: the proof is not worth more.
 	edgeTokenWait  = 500 * time.Millisecond
 	edgeTokenPause = 5 * time.Second
 )
@@ -86,30 +80,83 @@ type edge struct {
 	now    func() time.Time
 
 	mu    sync.Mutex
-	pause time.Time
+	until time.Time
 }
 
-func (e *edge) prove(ctx context.Context) context.Context {
+// unary goes without a proof that is refused: that is nothing which the caller did.
+func (e *edge) unary(ctx context.Context, method string, req, reply any, cc *grpc.ClientConn, invoke grpc.UnaryInvoker, opts ...grpc.CallOption) error {
+	with, proved := e.prove(ctx)
+	err := invoke(with, method, req, reply, cc, opts...)
+	if proved && e.refused(ctx, err) {
+		return invoke(ctx, method, req, reply, cc, opts...)
+	}
+	return err
+}
+
+// stream cannot begin again, which is told to its caller as it is: the next one goes without the proof.
+func (e *edge) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.ClientConn, method string, open grpc.Streamer, opts ...grpc.CallOption) (grpc.ClientStream, error) {
+	with, proved := e.prove(ctx)
+	s, err := open(with, desc, cc, method, opts...)
+	if err != nil || !proved {
+		return s, err
+	}
+	return edgeStream{s, e}, nil
+}
+
+type edgeStream struct {
+	grpc.ClientStream
+	e *edge
+}
+
+// RecvMsg implements grpc.ClientStream.
+func (s edgeStream) RecvMsg(m any) error {
+	err := s.ClientStream.RecvMsg(m)
+	if err != nil && s.e.refused(s.Context(), err) {
+		return fault.New(fault.Unavailable, auth.TokenRefused, "the edge has to prove who it is anew").After(time.Second).Wrap(err)
+	}
+	return err
+}
+
+func (e *edge) prove(ctx context.Context) (with context.Context, proved bool) {
 	client := Client(ctx)
 	if client == "" {
-		return ctx
+		return ctx, false
 	}
 	e.mu.Lock()
-	pause := e.now().Before(e.pause)
+	pause := e.now().Before(e.until)
 	e.mu.Unlock()
 	if pause {
-		return ctx
+		return ctx, false
 	}
 	within, cancel := context.WithTimeout(ctx, edgeTokenWait)
 	defer cancel()
 	token, err := e.tokens.Token(within)
 	if err != nil {
-		e.mu.Lock()
-		e.pause = e.now().Add(edgeTokenPause)
-		e.mu.Unlock()
-		return ctx
+		if ctx.Err() == nil { // who leaves has not waited in vain
+			e.pause()
+		}
+		return ctx, false
 	}
-	return metadata.AppendToOutgoingContext(ctx, ClientHeader, client, EdgeHeader, token)
+	return metadata.AppendToOutgoingContext(ctx, ClientHeader, client, EdgeHeader, token), true
+}
+
+func (e *edge) pause() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.until = e.now().Add(edgeTokenPause)
+}
+
+// refused tells whether a server does not take the proof. The token is renewed then.
+func (e *edge) refused(ctx context.Context, err error) bool {
+	if fault.ReasonOf(fault.FromStatus(err)) != ClientNotAllowed {
+		return false
+	}
+	if e.tokens.Logger != nil {
+		e.tokens.Logger.WarnContext(ctx, "a service does not take the edge's token, and its address for everybody's", "scope", auth.ServiceScope)
+	}
+	e.tokens.Refused()
+	e.pause()
+	return true
 }
 
 func dial(target string, creds credentials.TransportCredentials, more []grpc.DialOption) (*grpc.ClientConn, error) {

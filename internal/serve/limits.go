@@ -218,16 +218,20 @@ func (d *door) address(ctx context.Context) (string, error) {
 	if len(client) == 0 && len(edge) == 0 {
 		return ClientAddress(from, md.Get(forwardedMetadata), d.proxies), nil
 	}
-	if len(client) != 1 || len(edge) != 1 || len(client[0]) > 64 || !d.edge(ctx, edge[0]) {
-		return "", fault.New(fault.PermissionDenied, ClientNotAllowed, "only services may tell the address of a client")
+	if len(client) != 1 || len(edge) != 1 || len(client[0]) > 64 {
+		return "", clientNotAllowed()
+	}
+	switch p, err := d.verifier.Verify(ctx, edge[0]); {
+	case err != nil && fault.KindOf(err) != fault.Unauthenticated:
+		return "", err // nothing is known against the token
+	case err != nil || !p.Service:
+		return "", clientNotAllowed()
 	}
 	return client[0], nil
 }
 
-// edge tells whether a token is a service's.
-func (d *door) edge(ctx context.Context, token string) bool {
-	p, err := d.verifier.Verify(ctx, token)
-	return err == nil && p.Service
+func clientNotAllowed() error {
+	return fault.New(fault.PermissionDenied, ClientNotAllowed, "only services may tell the address of a client")
 }
 
 func (d *door) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo, next grpc.UnaryHandler) (any, error) {

@@ -24,6 +24,7 @@ import (
 	"google.golang.org/grpc/codes"
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
+	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
 
@@ -173,6 +174,71 @@ func TestAddressesCannotBeForged(t *testing.T) {
 		want := map[bool]string{true: "map[192.0.2.1:true 192.0.2.2:true]", false: "map[127.0.0.1:true]"}[name == "an edge"]
 		if got := fmt.Sprint(seen); got != want && (name == "an edge" || got != "map[]") { // two share the one address
 			t.Errorf("%s: let in %s, want %s", name, got, want)
+		}
+	}
+}
+
+// cannotSay is a server's verifier that may not know the key of an edge's token.
+type cannotSay struct {
+	identities
+	unknown *atomic.Bool
+}
+
+func (c cannotSay) Verify(ctx context.Context, token string) (auth.Principal, error) {
+	if token == "service:gateway" && c.unknown.Load() {
+		return auth.Principal{}, fault.New(fault.Unavailable, auth.KeysUnavailable, "the issuer is away")
+	}
+	return c.identities.Verify(ctx, token)
+}
+
+// What is wrong with the token of an edge is not held against its clients.
+func TestAnEdgesTokenIsNotItsClientsAffair(t *testing.T) {
+	t.Parallel()
+	var unknown atomic.Bool
+	r := start(t, func(c *serve.Config) { c.Verifier, c.Reflection = cannotSay{unknown: &unknown}, true }, rolls())
+	edge := func(token string) running {
+		tokens := tokenSource(t, token)
+		if _, err := tokens.Token(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		conn, err := serve.DialEdge(r.addr, tokens, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = conn.Close() })
+		return running{conn: conn}
+	}
+	ctx := serve.WithClient(as(t, "user:ada"), "192.0.2.1")
+	good := edge("service:gateway")
+	if got, f := rollOn(ctx, good); f != nil || got != "192.0.2.1" {
+		t.Fatalf("by an edge: %q, %v", got, f)
+	}
+	unknown.Store(true)
+	if _, f := rollOn(ctx, good); f == nil || f.Kind != fault.Unavailable || f.Reason != auth.KeysUnavailable {
+		t.Errorf("while the key of the edge's token is not known: %v", f)
+	}
+	unknown.Store(false)
+
+	for range 3 {
+		if got, f := rollOn(ctx, edge("user:gateway")); f != nil || got != "127.0.0.1" {
+			t.Errorf("by an edge whose token is no service's: %q, %v", got, f)
+		}
+	}
+	bad := edge("nonsense")
+	for call, want := range []codes.Code{codes.Unavailable, codes.OK} {
+		s, err := reflectionv1.NewServerReflectionClient(bad.conn).ServerReflectionInfo(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := s.CloseSend(); err != nil {
+			t.Fatal(err)
+		}
+		_, err = s.Recv()
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		if f := fault.FromStatus(err); status.Code(err) != want || want != codes.OK && fault.ReasonOf(f) != auth.TokenRefused {
+			t.Errorf("stream %d by an edge whose token is refused: %v", call, err)
 		}
 	}
 }

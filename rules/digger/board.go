@@ -21,7 +21,8 @@ type round struct {
 	leader              string
 	seats               []seat
 	number, exploration int
-	conditions, effects []force
+	conditions          []force
+	effects             []effect
 	// sway is what all conditions together do to the pending challenge.
 	sway sway
 	// at is the place of the last card drawn, card is it; both are of the pending challenge.
@@ -33,13 +34,15 @@ type round struct {
 	drawer int
 	acts   []act
 	// undrawn are the normal cards not drawn since the last shuffle, in deck order.
-	undrawn           []int
-	climaxPlayed      bool
-	previous, outcome string
+	undrawn      []int
+	climaxPlayed bool
+	previous     verdict
+	outcome      string
+	// gone are users of effects who have left; their places follow the seats.
+	gone []string
 
-	// Room.
-	results []Result
-	names   []string
+	// users is room for those of effects.
+	users []int
 }
 
 // seat is a member.
@@ -63,6 +66,10 @@ type held struct {
 type act struct {
 	member, tool, bonus int
 	risk                bool
+	// What came of it, as in [Result]; apart is what effects give their user otherwise than the party.
+	roll, effective, riskBonus, total int
+	success                           bool
+	apart, riskRoll, gain             int
 }
 
 // act returns what a member contributes with the tool at a place, -1 for none.
@@ -80,27 +87,52 @@ type force struct {
 	*gifts
 	phase int
 	owed  Phase
-	// ability and users are of effects.
-	ability string
-	users   []string
 }
 
-// sway is what conditions do to a challenge: to scores, to everybody's exhaustion and to that of those who fail, and to the
-// exploration when it is passed; least is the largest minimum of what a member gains.
-type sway struct{ score, exhaustion, onFailure, least, exploration int }
+// effect is one of a tool, with the ability of the challenge on which it was used last, and its users' places.
+type effect struct {
+	force
+	ability field
+	users   []int
+}
+
+// sway is what conditions and effects do to a challenge: to scores, to everybody's exhaustion and to that of those who fail,
+// and to the exploration when it is passed; least is the largest minimum of what a member gains. Personal tells that it
+// matters who the users of effects are.
+type sway struct {
+	score, exhaustion, onFailure, least, exploration int
+	personal                                         bool
+}
+
+// add adds what conditions and effects give alike.
+func (w *sway) add(x *gifts, ability field) {
+	w.score += x.value[ability] + x.value[toAll]
+	w.exhaustion += x.value[exhaustion]
+	w.onFailure += x.value[exhaustionOnFailure]
+	w.exploration += x.value[explorationOnSuccess]
+	w.least = max(w.least, x.value[gainMinimum])
+}
 
 // weigh adds up what the conditions do.
 func (g *round) weigh() {
 	var all sway
 	for i := range g.conditions {
-		x := g.conditions[i].gifts
-		all.score += x.value[g.card.ability] + x.value[toAll]
-		all.exhaustion += x.value[exhaustion]
-		all.onFailure += x.value[exhaustionOnFailure]
-		all.exploration += x.value[explorationOnSuccess]
-		all.least = max(all.least, x.value[gainMinimum])
+		all.add(g.conditions[i].gifts, g.card.ability)
 	}
 	g.sway = all
+}
+
+// whole adds up what conditions and effects do.
+func (g *round) whole() sway {
+	all := g.sway
+	for i := range g.effects {
+		x := &g.effects[i]
+		all.add(x.gifts, g.card.ability)
+		all.score += g.relevant(x.gifts, x.ability)
+		all.exhaustion += x.value[partyExhaustion]
+		all.personal = all.personal || x.personal
+	}
+	return all
 }
 
 // open makes the board that of a run with nothing drawn yet.
@@ -108,7 +140,7 @@ func (g *round) open() {
 	g.number, g.exploration, g.conditions, g.effects = 0, 0, g.conditions[:0], g.effects[:0]
 	g.pending, g.at, g.card, g.kind, g.drawer, g.acts = false, -1, &stray, noKind, -1, g.acts[:0]
 	g.undrawn = append(g.undrawn[:0], g.decks[normalCard]...)
-	g.climaxPlayed, g.previous, g.outcome, g.names = false, "", Running, g.names[:0]
+	g.climaxPlayed, g.previous, g.outcome, g.users = false, none, Running, g.users[:0]
 }
 
 // boardOf returns a run as decisions see it. It changes nothing that the run refers to.
@@ -119,16 +151,15 @@ func boardOf(r Run, dice *play.Dice) *round {
 		g.seats = append(g.seats, g.seat(&r.Members[i]))
 	}
 	g.number, g.exploration = r.Round, r.Exploration
-	g.climaxPlayed, g.previous, g.outcome = r.ClimaxPlayed, r.Previous, r.Outcome
+	g.climaxPlayed, g.previous, g.outcome = r.ClimaxPlayed, verdictOf(r.Previous), r.Outcome
 	for _, c := range r.Conditions {
 		x := g.condition(c.Name)
 		g.conditions = append(g.conditions, force{rule: x, gifts: x.with(c.Phase, c.Owed), phase: c.Phase, owed: c.Owed})
 	}
 	for _, e := range r.Effects {
 		x := g.quality(e.Name)
-		g.effects = append(g.effects, force{
-			rule: x, gifts: g.due(x, x.with(e.Phase, e.Owed)), phase: e.Phase, owed: e.Owed, ability: e.Ability, users: e.Users,
-		})
+		f := force{rule: x, gifts: g.due(x, x.with(e.Phase, e.Owed)), phase: e.Phase, owed: e.Owed}
+		g.effects = append(g.effects, effect{f, fieldOf(e.Ability), g.places(e.Users)})
 	}
 	g.undrawn = slices.DeleteFunc(g.undrawn, func(i int) bool { return slices.Contains(r.Pile, g.cards[i].ID) })
 	if p := r.Pending; p != nil {
@@ -162,7 +193,11 @@ func (g *round) instances() []Instance {
 func (g *round) inForce() []Effect {
 	var list []Effect
 	for _, e := range g.effects {
-		list = append(list, Effect{Name: e.name, Phase: e.phase, Users: e.users, Ability: e.ability, Owed: e.owed})
+		users := make([]string, len(e.users))
+		for i, place := range e.users {
+			users[i] = g.userOf(place)
+		}
+		list = append(list, Effect{Name: e.name, Phase: e.phase, Users: users, Ability: fieldNames[e.ability], Owed: e.owed})
 	}
 	return list
 }
@@ -183,6 +218,25 @@ func (g *round) nameOf(seat int) string {
 		return g.leader
 	}
 	return g.seats[seat].id
+}
+
+// places are those of users of an effect: their seats, and beyond them the places of those who left.
+func (g *round) places(users []string) []int {
+	places := make([]int, len(users))
+	for i, id := range users {
+		if places[i] = g.index(id); places[i] < 0 {
+			places[i] = len(g.seats) + len(g.gone)
+			g.gone = append(g.gone, id)
+		}
+	}
+	return places
+}
+
+func (g *round) userOf(place int) string {
+	if place >= len(g.seats) {
+		return g.gone[place-len(g.seats)]
+	}
+	return g.seats[place].id
 }
 
 func (g *round) over() bool { return g.outcome != Running }
@@ -213,27 +267,24 @@ func (g *round) tn() int {
 	return g.card.tn
 }
 
-func (g *round) modifier() int {
-	m := g.sway.score
-	for i := range g.effects {
-		e := &g.effects[i]
-		m += g.toward(e.gifts, e.ability)
-	}
-	return m
-}
+func (g *round) modifier() int { return g.whole().score }
 
 // toward is one effect's part of M; used is the ability of the challenge on which the effect was used last.
-func (g *round) toward(x *gifts, used string) int {
-	m := x.value[g.card.ability] + x.value[toAll]
-	if v := x.value[toRelevant]; v != 0 && (g.rs.Effects.ShortsightedAbility == "next_challenge" || used == g.card.Ability) {
-		m += v
+func (g *round) toward(x *gifts, used field) int {
+	return x.value[g.card.ability] + x.value[toAll] + g.relevant(x, used)
+}
+
+// relevant is what an effect adds to M whatever the ability.
+func (g *round) relevant(x *gifts, used field) int {
+	if g.anyRelevant || used == g.card.ability {
+		return x.value[toRelevant]
 	}
-	return m
+	return 0
 }
 
 // due is what an effect gives of x: nothing after the wrong outcome of the previous challenge (DIG-QUAL-21, -22).
 func (g *round) due(r *rule, x *gifts) *gifts {
-	if r.requires != "" && r.requires != g.previous {
+	if r.requires != none && r.requires != g.previous {
 		return &nothing
 	}
 	return x
@@ -339,28 +390,20 @@ func (g *round) draw(drawer int) {
 // phase gives owed (DIG-COND-04).
 func (g *round) impose(r *rule) {
 	if g.rs.ConditionsStacking == "refresh" {
-		if i := find(g.conditions, r); i >= 0 {
+		if i := slices.IndexFunc(g.conditions, func(f force) bool { return f.rule == r }); i >= 0 {
 			if c := &g.conditions[i]; !r.permanent && c.phase > 1 {
 				c.gifts, c.owed, c.phase = &r.again[c.phase-1], r.told[c.phase-1], 1
 			}
 			return
 		}
 	}
-	another(&g.conditions, r, r.at(1))
+	g.conditions = append(g.conditions, force{rule: r, gifts: r.at(1), phase: 1})
 }
 
-// another puts something into force, in its first phase.
-func another(list *[]force, r *rule, now *gifts) *force {
-	*list = append(*list, force{})
-	f := &(*list)[len(*list)-1]
-	f.rule, f.gifts, f.phase = r, now, 1
-	return f
-}
-
-// find returns the place of what is in force by a rule, -1 when nothing is.
-func find(list []force, r *rule) int {
-	for i := range list {
-		if list[i].rule == r {
+// effectOf returns the place of the effect that is in force by a rule, -1 when none is.
+func (g *round) effectOf(r *rule) int {
+	for i := range g.effects {
+		if g.effects[i].rule == r {
 			return i
 		}
 	}
@@ -388,7 +431,7 @@ func (g *round) contribute(member, tool int, risk bool) error {
 		return g.ready(member)
 	}
 	if tool >= 0 {
-		if err := g.use(s, &s.tools[tool]); err != nil {
+		if err := g.use(member, &s.tools[tool]); err != nil {
 			return err
 		}
 	}
@@ -401,7 +444,7 @@ func (g *round) contribute(member, tool int, risk bool) error {
 }
 
 // use is steps A3 to A5 of a tool.
-func (g *round) use(s *seat, t *held) error {
+func (g *round) use(member int, t *held) error {
 	switch {
 	case t.ability != g.card.ability:
 		return play.Refuse(WrongAbility, "%s is a tool of %s, the challenge is one of %s", t.ID, t.Ability, g.card.Ability).On("action.tool")
@@ -411,7 +454,7 @@ func (g *round) use(s *seat, t *held) error {
 	t.usesLeft--
 	for _, r := range t.traits { // A5
 		if len(r.phases) > 0 {
-			g.begin(r, s.id)
+			g.begin(r, member)
 		}
 	}
 	if t.clears {
@@ -430,27 +473,27 @@ func (g *round) tellAct(s *seat, tool int, risk bool) {
 }
 
 // begin puts an effect into force: new at the end, or a restart in its place (DIG-QUAL-02).
-func (g *round) begin(r *rule, user string) {
-	i := find(g.effects, r)
+func (g *round) begin(r *rule, user int) {
+	i := g.effectOf(r)
 	if i < 0 {
 		i = len(g.effects)
-		another(&g.effects, r, g.due(r, r.at(1))).ability = g.card.Ability
+		g.effects = append(g.effects, effect{force: force{rule: r, gifts: g.due(r, r.at(1)), phase: 1}, ability: g.card.ability})
 	} else {
 		g.restart(&g.effects[i])
 	}
 	e := &g.effects[i]
-	switch from := len(g.names); {
+	switch from := len(g.users); {
 	case len(e.users) == 0 || g.rs.Effects.DuplicateUsers == "last":
-		g.names = append(g.names, user)
-		e.users = g.names[from:len(g.names):len(g.names)]
+		g.users = append(g.users, user)
+		e.users = g.users[from:len(g.users):len(g.users)]
 	case !slices.Contains(e.users, user):
-		g.names = append(append(g.names, e.users...), user)
-		e.users = g.names[from:len(g.names):len(g.names)]
+		g.users = append(append(g.users, e.users...), user)
+		e.users = g.users[from:len(g.users):len(g.users)]
 	}
 }
 
 // restart begins an effect again on the pending challenge: it keeps what its old phase gives owed this round.
-func (g *round) restart(e *force) {
+func (g *round) restart(e *effect) {
 	r, x := e.rule, e.gifts
 	switch {
 	case e.phase == 1: // as it is
@@ -459,7 +502,7 @@ func (g *round) restart(e *force) {
 		if e.phase <= len(r.phases) {
 			e.owed, x = r.told[e.phase-1], &r.again[e.phase-1]
 		}
-		if g.rs.Effects.ShortsightedAbility == "used_challenge" && e.ability != g.card.Ability {
+		if g.rs.Effects.ShortsightedAbility == "used_challenge" && e.ability != g.card.ability {
 			if _, relevant := e.owed["relevant"]; relevant {
 				e.owed = maps.Clone(e.owed)
 				delete(e.owed, "relevant") // it was for another ability
@@ -469,7 +512,7 @@ func (g *round) restart(e *force) {
 	default:
 		x = r.with(1, e.owed)
 	}
-	e.gifts, e.phase, e.ability = g.due(r, x), 1, g.card.Ability
+	e.gifts, e.phase, e.ability = g.due(r, x), 1, g.card.ability
 }
 
 // complete is Complete.
@@ -497,54 +540,48 @@ func (g *round) complete(member int, override bool) error {
 
 // resolve is steps C2 to C12.
 func (g *round) resolve() {
-	rs := g.rs
-	e := Completed{Round: g.number, Card: g.card.ID, TN: g.tn(), Modifier: g.modifier(), Outcome: Running}
-	if len(g.results) != len(g.seats) {
-		g.results = make([]Result, len(g.seats))
-	}
-	e.Results = g.results
-	for i := range g.seats {
-		s, res := &g.seats[i], &e.Results[i]
-		*res = Result{}
-		res.Member, res.Exhaustion = s.id, s.exhaustion
-	}
+	rs, all := g.rs, g.whole()
+	e := Completed{Round: g.number, Card: g.card.ID, TN: g.tn(), Modifier: all.score, Outcome: Running}
 	for i := range g.acts { // C3, C4
 		a := &g.acts[i]
-		s, res, risk := &g.seats[a.member], &e.Results[a.member], 0
-		roll, effective := g.dice.RollFor("act ", s.id, rs.Challenge.Die), s.abilities[g.card.ability]+e.Modifier
+		s := &g.seats[a.member]
+		a.roll, a.effective = g.dice.RollFor("act ", s.id, rs.Challenge.Die), s.abilities[g.card.ability]+e.Modifier
 		if floor := rs.DP.AbilityFloor; floor != nil {
-			effective = max(*floor, effective)
+			a.effective = max(*floor, a.effective)
 		}
 		if a.risk {
-			risk = rs.Risk.Bonus
+			a.riskBonus = rs.Risk.Bonus
 		}
-		total := roll + effective + a.bonus + risk
-		res.Acted, res.Roll, res.Effective, res.ToolBonus, res.RiskBonus = true, roll, effective, a.bonus, risk
-		res.Total, res.Success = total, total >= e.TN
-		e.Score += total // C5
+		a.total = a.roll + a.effective + a.bonus + a.riskBonus
+		a.success = a.total >= e.TN
+		e.Score += a.total // C5
 		e.Target += e.TN
 	}
 	e.Passed = e.Score >= e.Target
-	g.explore(&e)
-	all := g.toll(&e)
+	g.explore(&e, all.exploration)
+	g.toll(&all, &e)
+	standing := false
 	for i := range g.acts { // C6, C8, C9
 		a := &g.acts[i]
-		res, gain, failure := &e.Results[a.member], all.always, all.onFailure
-		if res.Success {
+		s := &g.seats[a.member]
+		gain, failure := all.exhaustion+a.apart, all.onFailure
+		if a.success {
 			failure = 0
 		}
 		gain += failure
-		if all.differs {
-			gain += g.apart(res.Member)
+		if a.risk && !a.success {
+			a.riskRoll = g.dice.RollFor("risk ", s.id, rs.Risk.ChanceDie)
+			gain += g.strain(a)
 		}
-		if a.risk && !res.Success {
-			res.RiskRoll = g.dice.RollFor("risk ", res.Member, rs.Risk.ChanceDie)
-			gain += g.strain(a, res.RiskRoll)
-		}
-		res.Gain = max(all.least, gain)
-		res.Exhaustion = min(rs.Exhaustion.Cap, res.Exhaustion+res.Gain)
+		a.gain = max(all.least, gain)
+		s.exhaustion, s.acted = min(rs.Exhaustion.Cap, s.exhaustion+a.gain), false
+		s.out = s.exhaustion >= rs.Exhaustion.OutAt
+		standing = standing || !s.out
 	}
-	g.end(&e) // C10
+	g.end(&e, standing) // C10
+	if g.tells {
+		e.Results = g.results()
+	}
 	g.close(&e)
 	if g.tells {
 		e.Effects = g.inForce()
@@ -552,74 +589,63 @@ func (g *round) resolve() {
 	}
 }
 
-// explore is step C7.
-func (g *round) explore(e *Completed) {
+// results are what the round did to everybody, as events tell it.
+func (g *round) results() []Result {
+	list := make([]Result, len(g.seats))
+	for i := range g.seats {
+		list[i].Member, list[i].Exhaustion = g.seats[i].id, g.seats[i].exhaustion
+	}
+	for i := range g.acts {
+		a := &g.acts[i]
+		r := &list[a.member]
+		r.Acted, r.Roll, r.Effective, r.ToolBonus, r.RiskBonus = true, a.roll, a.effective, a.bonus, a.riskBonus
+		r.Total, r.Success, r.RiskRoll, r.Gain = a.total, a.success, a.riskRoll, a.gain
+	}
+	return list
+}
+
+// explore is step C7; bonus is what conditions and effects add when the challenge is passed.
+func (g *round) explore(e *Completed, bonus int) {
 	e.ExplorationGain = g.card.failure
 	if e.Passed {
-		e.ExplorationGain = g.card.success + g.sway.exploration
-		for i := range g.effects {
-			e.ExplorationGain += g.effects[i].value[explorationOnSuccess]
-		}
+		e.ExplorationGain = g.card.success + bonus
 	}
 	e.ExplorationGain = max(0, e.ExplorationGain)
 	e.Exploration = min(g.rs.Exploration.Goal, g.exploration+e.ExplorationGain)
 }
 
-// toll is what step C8 adds for everybody: whatever they do, and for those who fail themselves; least is the largest minimum.
-// differs tells that an effect gives its users something else than the party.
-type toll struct {
-	always, onFailure, least int
-	differs                  bool
-}
-
-func (g *round) toll(e *Completed) toll {
-	t := toll{
-		always: g.card.partyFailure, onFailure: g.card.individualFailure + g.sway.onFailure, least: max(g.rs.Exhaustion.GainFloor, g.sway.least),
-	}
+// toll completes what conditions and effects do by the rest of step C8: what the card costs, and what depends on users.
+func (g *round) toll(all *sway, e *Completed) {
+	party := g.card.partyFailure
 	if e.Passed {
-		t.always = g.card.partySuccess
+		party = g.card.partySuccess
 	}
-	t.always += g.sway.exhaustion
+	all.exhaustion += party
+	all.onFailure += g.card.individualFailure
+	all.least = max(all.least, g.rs.Exhaustion.GainFloor)
+	if !all.personal {
+		return
+	}
 	for i := range g.effects {
-		x := &g.effects[i]
-		t.always += x.value[exhaustion]
-		t.onFailure += x.value[exhaustionOnFailure]
-		t.least = max(t.least, x.value[gainMinimum])
-		if x.given[userExhaustionInstead] {
-			t.differs = true
-		} else {
-			t.always += x.value[partyExhaustion]
+		x, missed := &g.effects[i], false
+		for j := range g.acts {
+			if a := &g.acts[j]; x.personal && slices.Contains(x.users, a.member) {
+				missed = missed || !a.success
+				if x.instead {
+					a.apart += x.value[userExhaustionInstead] - x.value[partyExhaustion]
+				}
+			}
 		}
-		if v := x.value[partyExhaustionIfUserFails]; v != 0 && slices.ContainsFunc(x.users, func(user string) bool {
-			at := g.index(user)
-			return at >= 0 && e.Results[at].Acted && !e.Results[at].Success
-		}) {
-			t.always += v
+		if missed {
+			all.exhaustion += x.value[partyExhaustionIfUserFails]
 		}
 	}
-	return t
-}
-
-// apart is what effects that treat their users otherwise than the party give a member.
-func (g *round) apart(member string) int {
-	sum := 0
-	for i := range g.effects {
-		x := &g.effects[i]
-		switch {
-		case !x.given[userExhaustionInstead]:
-		case slices.Contains(x.users, member):
-			sum += x.value[userExhaustionInstead]
-		default:
-			sum += x.value[partyExhaustion]
-		}
-	}
-	return sum
 }
 
 // strain is what a failure at risk costs a member more.
-func (g *round) strain(a *act, rolled int) int {
+func (g *round) strain(a *act) int {
 	risk, sum := &g.rs.Risk, 0
-	hit := rolled <= risk.ChanceAtMost
+	hit := a.riskRoll <= risk.ChanceAtMost
 	if hit {
 		sum = risk.ExtraExhaustion
 	}
@@ -629,12 +655,8 @@ func (g *round) strain(a *act, rolled int) int {
 	return sum
 }
 
-// end is step C10.
-func (g *round) end(e *Completed) {
-	standing := false
-	for i := 0; i < len(e.Results) && !standing; i++ {
-		standing = e.Results[i].Exhaustion < g.rs.Exhaustion.OutAt
-	}
+// end is step C10; standing tells whether anybody is not exhausted.
+func (g *round) end(e *Completed, standing bool) {
 	switch {
 	case g.kind == finalCard && !e.Passed:
 		e.Outcome = LostRetreat
@@ -649,15 +671,10 @@ func (g *round) end(e *Completed) {
 
 // close ends the round: steps C11 and C12.
 func (g *round) close(e *Completed) {
-	for i := range g.seats {
-		s := &g.seats[i]
-		s.exhaustion, s.acted = e.Results[i].Exhaustion, false
-		s.out = s.exhaustion >= g.rs.Exhaustion.OutAt
-	}
 	g.exploration, g.outcome, g.pending, g.acts = e.Exploration, e.Outcome, false, g.acts[:0]
-	g.previous, g.climaxPlayed = Failed, g.climaxPlayed || g.kind == climaxCard
+	g.previous, g.climaxPlayed = failed, g.climaxPlayed || g.kind == climaxCard
 	if e.Passed {
-		g.previous = Passed
+		g.previous = passed
 	}
 	kept := 0
 	for i := range g.effects {

@@ -3,7 +3,6 @@ package digger
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
@@ -43,14 +42,16 @@ const NeverEnds = "NEVER_ENDS"
 // maxRounds bounds a simulated run. By the shipped numbers none has more than some ten challenges.
 const maxRounds = 10_000
 
-// spreads are the ratings of reference characters, the highest first, each with its weight.
-var spreads = []struct {
-	ratings [4]int
-	weight  int
-}{
-	{[4]int{6, 5, 3, 2}, 4}, {[4]int{5, 5, 4, 2}, 5}, {[4]int{5, 4, 4, 4}, 4}, {[4]int{6, 4, 4, 2}, 4},
-	{[4]int{5, 5, 3, 3}, 3}, {[4]int{6, 4, 3, 3}, 3}, {[4]int{5, 5, 5, 0}, 1}, {[4]int{6, 6, 1, 1}, 1},
-}
+// spreads are the ratings of reference characters, the highest first, each as often as its weight says.
+var spreads = slices.Concat(
+	slices.Repeat([][4]int{{6, 5, 3, 2}}, 4), slices.Repeat([][4]int{{5, 5, 4, 2}}, 5),
+	slices.Repeat([][4]int{{5, 4, 4, 4}}, 4), slices.Repeat([][4]int{{6, 4, 4, 2}}, 4),
+	slices.Repeat([][4]int{{5, 5, 3, 3}}, 3), slices.Repeat([][4]int{{6, 4, 3, 3}}, 3),
+	[][4]int{{5, 5, 5, 0}, {6, 6, 1, 1}},
+)
+
+// orders are the places of the abilities with one of them first.
+var orders = [...][4]int{{0, 1, 2, 3}, {1, 0, 2, 3}, {2, 0, 1, 3}, {3, 0, 1, 2}}
 
 // boosts are the greater qualities of the abilities; ownBoost in a tool's shape stands for the one of its ability.
 var boosts = map[string]string{"brute": "strengthen", "agility": "quicken", "wits": "enlighten", "combat": "embolden"}
@@ -87,31 +88,17 @@ type lot struct {
 
 // drawLots draws the party that the catalogue's calibration plays, one lot for each member.
 func drawLots(faces Faces, party []lot) {
-	total := 0
-	for i := range spreads {
-		total += spreads[i].weight
-	}
 	tops := [...]int{0, 1, 2, 3} // places in AbilityNames
 	shuffle(faces, tops[:])
 	for i := range party {
-		pick, spread := faces.below(total), 0
-		for pick >= spreads[spread].weight {
-			pick -= spreads[spread].weight
-			spread++
-		}
+		spread := &spreads[faces.below(len(spreads))]
 		top := tops[i%len(tops)]
-		order := [len(tops)]int{0: top}
+		order := orders[top]
 		others := order[1:]
-		for n, next := 0, 0; n < len(tops); n++ {
-			if n != top {
-				others[next] = n
-				next++
-			}
-		}
 		shuffle(faces, others)
 		l := &party[i]
 		for j, ability := range order {
-			l.abilities[ability] = spreads[spread].ratings[j]
+			l.abilities[ability] = spread[j]
 		}
 		l.tools[0].ability, l.tools[1].ability = top, others[faces.below(len(others))]
 		for j := range l.tools {
@@ -167,7 +154,7 @@ type Simulator struct {
 	party []seat
 	// ids are those of the members of a reference party, stock their tools by shape, ability and place in the belt.
 	ids   []string
-	stock [][][2]held
+	stock [][noField][2]held
 	// enough[k][n] is the largest sum that n dice show, or more, with the chance wanted of a challenge of kind k.
 	enough [noKind + 1][]int
 	tables *tables
@@ -193,7 +180,7 @@ func NewSimulator(rs *Ruleset, d *Dungeon, policy Policy, members int) (*Simulat
 	}
 	// The parties are made of the tools of the catalogue, which a ruleset may have done away with.
 	for shape := range shapes {
-		s.stock = append(s.stock, make([][2]held, len(AbilityNames)))
+		s.stock = append(s.stock, [noField][2]held{})
 		for ability := range AbilityNames {
 			for place := range s.stock[shape][ability] {
 				t := NumberedTool{referenceTool(shape, ability, place+1), place + 1}
@@ -414,7 +401,9 @@ func (p *Player) Play() (Simulated, error) {
 			return out, play.Refuse(NeverEnds, "a run goes on after %d challenges: by these numbers it never ends", maxRounds)
 		}
 		for ok := false; !ok; ok = !g.seats[drawer].out {
-			drawer = (drawer + 1) % len(g.seats)
+			if drawer++; drawer == len(g.seats) {
+				drawer = 0
+			}
 		}
 		if err := g.next(drawer, false); err != nil {
 			return out, err
@@ -424,7 +413,7 @@ func (p *Player) Play() (Simulated, error) {
 
 // tell sums up the round that was just completed.
 func (g *round) tell(t *SimulatedRound) {
-	t.Card, t.Passed, t.Exploration = g.at, g.previous == Passed, g.exploration
+	t.Card, t.Passed, t.Exploration = g.at, g.previous == passed, g.exploration
 	for i := range g.seats {
 		s := &g.seats[i]
 		t.Exhaustion += s.exhaustion
@@ -449,6 +438,8 @@ type planner struct {
 	n, sum  int
 	planned []*rule
 	offers  []offer
+	// aids are those of all offers.
+	aids aid
 	// belts are all tools by ability, in the order of members; tired tells that somebody who can act is tired.
 	belts [noField + 1][]offer
 	tired bool
@@ -480,7 +471,7 @@ func (p *planner) meet() {
 
 // plan decides what everybody does about the pending challenge.
 func (p *planner) plan() {
-	p.n, p.sum, p.tired = 0, 0, false
+	p.n, p.sum, p.tired, p.aids = 0, 0, false, 0
 	p.planned, p.offers = p.planned[:0], p.offers[:0]
 	m := p.modifier()
 	for i := range p.seats {
@@ -496,6 +487,7 @@ func (p *planner) plan() {
 	for _, o := range p.belts[p.card.ability] {
 		if s := &p.seats[o.member]; !s.out && s.tools[o.tool].usesLeft > 0 {
 			p.offers = append(p.offers, o)
+			p.aids |= o.aids
 		}
 	}
 	if p.policy == NoTools {
@@ -526,9 +518,9 @@ func (p *planner) worth(t *gear) int {
 		if len(r.phases) == 0 {
 			continue
 		}
-		at := find(p.effects, r)
+		at := p.effectOf(r)
 		if at < 0 {
-			w += p.n * p.toward(p.due(r, r.at(1)), p.card.Ability)
+			w += p.n * p.toward(p.due(r, r.at(1)), p.card.ability)
 			continue
 		}
 		e := p.effects[at]
@@ -546,10 +538,10 @@ func (p *planner) take(o *offer, worth int) {
 	p.planned = append(p.planned, o.traits...)
 }
 
-// takeFirst plans the first member's tool that has a quality, of those without a planned tool.
-func (p *planner) takeFirst(has func(t *gear) bool) {
+// takeFirst plans the first member's tool that is such an aid, of those without a planned tool.
+func (p *planner) takeFirst(wanted aid) {
 	for i := range p.offers {
-		if o := &p.offers[i]; p.use[o.member] < 0 && has(o.gear) {
+		if o := &p.offers[i]; p.use[o.member] < 0 && o.aids&wanted != 0 {
 			p.take(o, p.worth(o.gear))
 			return
 		}
@@ -558,6 +550,9 @@ func (p *planner) takeFirst(has func(t *gear) bool) {
 
 // cleanse is step 1.
 func (p *planner) cleanse() {
+	if p.aids&cleansing == 0 {
+		return
+	}
 	bad := -1.5*float64(p.sway.score) + 0.25*float64(p.sway.exhaustion) + 0.15*float64(p.sway.onFailure) - 0.2*float64(p.sway.exploration)
 	for i := range p.conditions {
 		if p.conditions[i].permanent {
@@ -565,18 +560,18 @@ func (p *planner) cleanse() {
 		}
 	}
 	if bad >= cleanseFrom {
-		p.takeFirst(func(t *gear) bool { return t.cleanses })
+		p.takeFirst(cleansing)
 	}
 }
 
 // protect is step 2.
 func (p *planner) protect() {
-	if !p.tired {
+	if !p.tired || p.aids&(stalwart|resilient) == 0 {
 		return
 	}
-	p.takeFirst(func(t *gear) bool { return t.stalwart })
+	p.takeFirst(stalwart)
 	if p.kind != finalCard {
-		p.takeFirst(func(t *gear) bool { return t.resilient })
+		p.takeFirst(resilient)
 	}
 }
 
@@ -622,19 +617,18 @@ func (p *planner) takeRisks() {
 			p.turns = append(p.turns, s.exhaustion<<placeBits|i)
 		}
 	}
-	for after := -1; p.short(); {
-		next := math.MaxInt
-		for _, t := range p.turns {
-			if t > after {
-				next = min(next, t)
+	wanted := len(p.turns) // what adds nothing is tried by all
+	if bonus := p.rs.Risk.Bonus; bonus > 0 {
+		wanted = (p.safe - p.sum + bonus - 1) / bonus
+	}
+	for _, t := range p.turns {
+		sooner := 0
+		for _, o := range p.turns {
+			if o < t {
+				sooner++
 			}
 		}
-		if next == math.MaxInt {
-			return
-		}
-		after = next
-		p.risk[next&(1<<placeBits-1)] = true
-		p.sum += p.rs.Risk.Bonus
+		p.risk[t&(1<<placeBits-1)] = sooner < wanted
 	}
 }
 

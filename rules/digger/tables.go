@@ -39,10 +39,22 @@ func fieldOf(name string) field {
 	return noField
 }
 
-// gifts are what one phase gives, looked up: values by field, and whether a field is there at all.
+// verdict is the outcome of a challenge.
+type verdict uint8
+
+const (
+	none verdict = iota
+	passed
+	failed
+)
+
+func verdictOf(name string) verdict { return verdict(1 + slices.Index([]string{Passed, Failed}, name)) }
+
+// gifts are what one phase gives, looked up: values by field. Instead tells whether userExhaustionInstead is there at all,
+// personal whether anything is there that depends on the users.
 type gifts struct {
-	value [fieldCount]int
-	given [fieldCount]bool
+	value             [fieldCount]int
+	instead, personal bool
 }
 
 // ratings are those of a member by field; of what is no ability they are 0.
@@ -56,6 +68,8 @@ func (x *gifts) add(p Phase) {
 	for name, v := range p {
 		if f := fieldOf(name); f != noField {
 			x.put(f, v)
+			x.instead = x.instead || f == userExhaustionInstead
+			x.personal = x.personal || f == userExhaustionInstead || f == partyExhaustionIfUserFails
 		}
 	}
 }
@@ -63,15 +77,13 @@ func (x *gifts) add(p Phase) {
 // join puts in what another phase gives.
 func (x *gifts) join(o *gifts) {
 	for f, v := range o.value {
-		if o.given[f] {
-			x.put(field(f), v)
-		}
+		x.put(field(f), v)
 	}
+	x.instead, x.personal = x.instead || o.instead, x.personal || o.personal
 }
 
 // put puts one value in; of two values of a field the larger in size counts, not the sum, the earlier one on a tie.
 func (x *gifts) put(f field, v int) {
-	x.given[f] = true
 	if now := x.value[f]; max(v, -v) > max(now, -now) {
 		x.value[f] = v
 	}
@@ -87,7 +99,7 @@ type rule struct {
 	again []gifts
 	// permanent and advanced are of conditions, requires is of effects.
 	permanent, clears, advanced bool
-	requires                    string
+	requires                    verdict
 }
 
 func ruleOf(name string, phases []Phase) *rule {
@@ -136,8 +148,10 @@ var stray = known{Card: &Card{}, ability: noField}
 // tables are what a ruleset says about the cards of a dungeon, looked up once: by a decision for itself, by a simulation for
 // all of its runs. They hold nothing that ruleset and dungeon do not say.
 type tables struct {
-	rs                    *Ruleset
-	dungeon               *Dungeon
+	rs      *Ruleset
+	dungeon *Dungeon
+	// anyRelevant tells that what is relevant to a challenge does not ask for the ability on which it was begun.
+	anyRelevant           bool
 	conditions, qualities map[string]*rule
 	cards                 []known
 	// decks are the places of the cards of each kind.
@@ -146,7 +160,7 @@ type tables struct {
 
 func newTables(rs *Ruleset, d *Dungeon) *tables {
 	t := &tables{
-		rs: rs, dungeon: d, conditions: map[string]*rule{}, qualities: map[string]*rule{},
+		rs: rs, dungeon: d, anyRelevant: rs.Effects.ShortsightedAbility == "next_challenge", conditions: map[string]*rule{}, qualities: map[string]*rule{},
 		cards: make([]known, len(d.Cards)),
 	}
 	for i := range d.Cards {
@@ -197,7 +211,7 @@ func (t *tables) quality(name string) *rule {
 	}
 	q, ok := t.rs.Tools.Qualities[name]
 	r := ruleOf(name, q.Phases)
-	r.requires, r.clears = q.RequiresPrevious, q.ClearsConditions
+	r.requires, r.clears = verdictOf(q.RequiresPrevious), q.ClearsConditions
 	if ok {
 		t.qualities[name] = r
 	}
@@ -226,8 +240,30 @@ type gear struct {
 	// clears tells that one does the latter.
 	traits []*rule
 	clears bool
-	// What the reference policy asks: these are qualities, never the drawback.
-	cleanses, stalwart, resilient bool
+	aids   aid
+}
+
+// aid is what the reference policy asks of a tool: which of these qualities it has. A drawback is none.
+type aid uint8
+
+const (
+	cleansing aid = 1 << iota
+	stalwart
+	resilient
+)
+
+func (r *rule) aid() aid {
+	var a aid
+	if r.clears {
+		a |= cleansing
+	}
+	switch r.name {
+	case "stalwart":
+		a |= stalwart
+	case "resilient":
+		a |= resilient
+	}
+	return a
 }
 
 func (t *tables) gear(x *Tool, number int) *gear {
@@ -239,7 +275,7 @@ func (t *tables) gear(x *Tool, number int) *gear {
 			o.traits = append(o.traits, r)
 		}
 		if i < len(x.Qualities) {
-			o.cleanses, o.stalwart, o.resilient = o.cleanses || r.clears, o.stalwart || r.name == "stalwart", o.resilient || r.name == "resilient"
+			o.aids |= r.aid()
 		}
 	}
 	return o

@@ -137,7 +137,7 @@ func newWorld(tb testing.TB, id string) *world {
 	w.do("ada", delves+"RecordMembers", object{"name": at("delves/tomb"), "members": band, "character": w.character("ada")})
 	w.do("gm", "travel.v1.MissionService/CreateMissionBoard", object{"parent": w.campaign, "missionBoardId": "inn", "title": "At the inn"})
 	w.do("ada", "dice.v1.DiceService/Roll", object{"parent": w.campaign, "notation": "d6"})
-	mine, err := w.via.call(w.ctx, w.tokens["ada"], "dice.v1.DiceService/GetRollLog", object{"name": at("rollLogs/me")})
+	mine, err := w.steady(w.via, "ada", "dice.v1.DiceService/GetRollLog", object{"name": at("rollLogs/me")})
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -330,7 +330,7 @@ func (w *world) seqOf(req proto.Message) int {
 	name := req.ProtoReflect().Get(fd).String()
 	parts := strings.Split(name, "/")
 	if getter := allGetters[parts[len(parts)-2]]; getter != "" && strings.HasPrefix(name, w.campaign) {
-		if answer, err := w.via.call(w.ctx, w.tokens["gm"], getter, object{"name": name}); err == nil {
+		if answer, err := w.steady(w.via, "gm", getter, object{"name": name}); err == nil {
 			return answer.Number("seq")
 		}
 	}
@@ -505,7 +505,7 @@ func TestTheConsoleKeepsSecrets(t *testing.T) {
 			req.Character = w.character(user)
 		}
 		_ = w.try(w.ctx, conns, user, execute, req) // what is shown counts, refusals too
-		answer, err := w.via.call(w.ctx, w.tokens[user], console+"Execute", object{"campaign": w.campaign, "line": text, "character": req.GetCharacter(), "requestId": unique("line")})
+		answer, err := w.steady(w.via, user, console+"Execute", object{"campaign": w.campaign, "line": text, "character": req.GetCharacter(), "requestId": unique("line")})
 		if err == nil && user != "gm" && strings.Contains(jsonOf(t, answer), whisper) {
 			t.Errorf("%q shows %s %v", text, user, answer)
 		}

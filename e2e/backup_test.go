@@ -70,9 +70,9 @@ func TestABackupIsRestoredAndPlayedOn(t *testing.T) {
 	stop, stopped := make(chan struct{}), make(chan error, 1)
 	moving := make(chan struct{})
 	go func() {
-		via, token := m.via, m.tokens["bram"]
+		via := m.via
 		for n := 1; ; n++ {
-			_, err := via.call(ctx, token, expeditions+"Execute", move(n))
+			_, err := m.steady(via, "bram", expeditions+"Execute", move(n))
 			var refused *failure
 			if errors.As(err, &refused) && refused.code == codes.FailedPrecondition { // they are out of food, or the like
 				err = nil

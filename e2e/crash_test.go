@@ -23,6 +23,7 @@ import (
 	"google.golang.org/grpc/codes"
 
 	"github.com/wayfarer-rpg/wayfarer/deploy/local/suite"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/dicestream"
 )
 
@@ -176,7 +177,7 @@ func (m *machine) crash(when moment, user, method string, req object, aggregate 
 	m.requests++
 	req = req.With("requestId", fmt.Sprintf("crash-%d", m.requests))
 	seq := 0
-	if before, err := m.via.call(m.ctx, m.tokens["gm"], getters[kindOf(aggregate)], object{"name": aggregate}); err == nil {
+	if before, err := m.steady(m.via, "gm", getters[kindOf(aggregate)], object{"name": aggregate}); err == nil {
 		seq = before.Number("seq")
 	} else if !isNotFound(err) {
 		m.tb.Fatalf("read %s: %v", aggregate, err)
@@ -249,13 +250,18 @@ func (m *machine) strike(when moment, delay time.Duration, user, method string, 
 		}()
 	}
 	go func() {
+		if when == afterAnswer { // which is to come
+			answer, err := m.steady(via, user, method, req)
+			answered <- result{answer, err}
+			return
+		}
 		answer, err := via.call(ctx, token, method, req)
 		answered <- result{answer, err}
 	}()
 
 	switch when {
 	case afterAnswer:
-		r := <-answered
+		r := await.Value(m.tb, answered, "the answer")
 		first = &r
 	case afterSent:
 		select {
@@ -264,7 +270,7 @@ func (m *machine) strike(when moment, delay time.Duration, user, method string, 
 			first = &r
 		}
 	case afterSeen:
-		r := <-seen
+		r := await.Value(m.tb, seen, "the record")
 		watcher = &r
 	}
 	if delay > 0 {
@@ -272,7 +278,7 @@ func (m *machine) strike(when moment, delay time.Duration, user, method string, 
 	}
 	m.kill()
 	if first == nil { // it may have come in the last moment
-		r := <-answered
+		r := await.Value(m.tb, answered, "the end of the call")
 		first = &r
 	}
 	m.tb.Logf("%s: %s, killed %s; answered before: %t", user, method, when, first.err == nil)

@@ -483,28 +483,33 @@ func (t *table) open(players ...string) {
 	})
 }
 
-// do gives a command that has to be accepted. A request id is made up where none is given. Who is told that something is away,
-// as happens on a busy machine, comes again with the same one.
+// do gives a command that has to be accepted. A request id is made up where none is given.
 func (t *table) do(user, method string, req object) object {
 	t.tb.Helper()
 	if req["requestId"] == nil {
 		t.requests++
 		req = req.With("requestId", fmt.Sprintf("table-%d", t.requests))
 	}
+	answer, err := t.steady(t.via, user, method, req)
+	if err != nil {
+		t.tb.Fatalf("%s: %s %v: %v", user, method, req, err)
+	}
+	return answer
+}
+
+// steady makes a call. Who is told that something is away, as happens on a busy machine, comes again with the same one.
+func (t *table) steady(via transport, user, method string, req object) (object, error) {
 	for begin := time.Now(); ; {
-		answer, err := t.via.call(t.ctx, t.tokens[user], method, req)
+		answer, err := via.call(t.ctx, t.tokens[user], method, req)
 		var f *failure
-		switch {
-		case err == nil:
-			return answer
-		case errors.As(err, &f) && f.code == codes.Unavailable && time.Since(begin) < await.Limit:
-			t.tb.Logf("%s comes again with %s: %v", user, method, err)
-			select {
-			case <-time.After(100 * time.Millisecond):
-			case <-t.ctx.Done():
-			}
-		default:
-			t.tb.Fatalf("%s: %s %v: %v", user, method, req, err)
+		if !errors.As(err, &f) || f.code != codes.Unavailable || time.Since(begin) > await.Limit {
+			return answer, err
+		}
+		t.tb.Logf("%s comes again with %s: %v", user, method, err)
+		select {
+		case <-time.After(100 * time.Millisecond):
+		case <-t.ctx.Done():
+			return nil, err
 		}
 	}
 }
@@ -526,7 +531,7 @@ var getters = map[string]string{
 func (t *table) read(user, name string) object {
 	t.tb.Helper()
 	parts := strings.Split(name, "/")
-	answer, err := t.via.call(t.ctx, t.tokens[user], getters[parts[len(parts)-2]], object{"name": name})
+	answer, err := t.steady(t.via, user, getters[parts[len(parts)-2]], object{"name": name})
 	if err != nil {
 		t.tb.Fatalf("%s reads %s: %v", user, name, err)
 	}

@@ -216,7 +216,7 @@ func TestTheProgramsPlayTogether(t *testing.T) {
 		}
 		own := certs.Write(dir)
 		env := []string{
-			"WAYFARER_LISTEN=" + ports[i], "WAYFARER_DATA_DIR=" + dir, "WAYFARER_GRACE=5s", "WAYFARER_LOG_LEVEL=ERROR",
+			"WAYFARER_LISTEN=" + ports[i], "WAYFARER_DATA_DIR=" + dir, "WAYFARER_GRACE=1m", "WAYFARER_LOG_LEVEL=ERROR",
 			"WAYFARER_TLS_CA=" + own.CA, "WAYFARER_TLS_CERT=" + own.Cert, "WAYFARER_TLS_KEY=" + own.Key,
 			"OTEL_EXPORTER_OTLP_ENDPOINT=" + collector,
 		}

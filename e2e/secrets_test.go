@@ -22,7 +22,7 @@ func (t *table) sights(tb testing.TB, via transport, user string, run, journey o
 	out := map[string]string{}
 	look := func(method string, req object) {
 		tb.Helper()
-		answer, err := via.call(t.ctx, t.tokens[user], method, req)
+		answer, err := t.steady(via, user, method, req)
 		if err != nil {
 			tb.Fatalf("%s: %s: %v", user, method, err)
 		}
@@ -150,11 +150,11 @@ func TestNobodySeesASeedBeforeItsEnd(t *testing.T) {
 		t.Helper()
 		for kind, via := range both(t) {
 			for _, user := range []string{"ada", "gm"} {
-				one, err := via.call(g.ctx, g.tokens[user], "dice.v1.DiceService/GetStream", object{"name": stream})
+				one, err := g.steady(via, user, "dice.v1.DiceService/GetStream", object{"name": stream})
 				if err != nil {
 					t.Fatal(err)
 				}
-				all, err := via.call(g.ctx, g.tokens[user], "dice.v1.DiceService/ListStreams", object{"parent": g.campaign})
+				all, err := g.steady(via, user, "dice.v1.DiceService/ListStreams", object{"parent": g.campaign})
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -76,7 +76,7 @@ func newHouse(t *testing.T, bin string) *house {
 
 func (h *house) env(name string, more ...string) []string {
 	return append([]string{
-		"PATH=" + os.Getenv("PATH"), "WAYFARER_LISTEN=127.0.0.1:0", "WAYFARER_DATA_DIR=" + h.data, "WAYFARER_GRACE=5s",
+		"PATH=" + os.Getenv("PATH"), "WAYFARER_LISTEN=127.0.0.1:0", "WAYFARER_DATA_DIR=" + h.data, "WAYFARER_GRACE=1m",
 		"WAYFARER_ISSUER=" + h.url, "WAYFARER_JWKS_URL=" + h.url + "/jwks.json", "WAYFARER_TOKEN_URL=" + h.url + "/token",
 		"WAYFARER_CLIENT_ID=" + name, "WAYFARER_CLIENT_SECRET=secret-of-" + name,
 	}, more...)

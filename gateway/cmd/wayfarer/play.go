@@ -7,12 +7,11 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
+	"regexp"
 	"strings"
 	"syscall"
 	"time"
@@ -76,6 +75,9 @@ func answers(ctx context.Context, url string) bool {
 	return true
 }
 
+// address is what a server says of where it is.
+var address = regexp.MustCompile(`http://[0-9.:]+`)
+
 // startServer runs wayfarer-local, which is built beside this program, on free ports and a directory of its own.
 func startServer(ctx context.Context) (url string, stop func(), err error) {
 	self, err := os.Executable()
@@ -90,13 +92,9 @@ func startServer(ctx context.Context) (url string, stop func(), err error) {
 	if err != nil {
 		return "", nil, err
 	}
-	port, err := freePort()
-	if err != nil {
-		return "", nil, err
-	}
 	child := exec.CommandContext(ctx, program) //nolint:gosec // the program beside this one
-	child.Env = append(os.Environ(), "WAYFARER_DATA_DIR="+dir, "WAYFARER_HTTP_PORT="+strconv.Itoa(port), "STORE=sqlite")
-	for _, name := range []string{"DICE", "PARTY", "DUNGEON", "TRAVEL", "EXPEDITION", "CONSOLE", "TEMPORAL", "TEMPORAL_UI"} {
+	child.Env = append(os.Environ(), "WAYFARER_DATA_DIR="+dir, "STORE=sqlite")
+	for _, name := range []string{"HTTP", "DICE", "PARTY", "DUNGEON", "TRAVEL", "EXPEDITION", "CONSOLE", "TEMPORAL", "TEMPORAL_UI"} {
 		child.Env = append(child.Env, "WAYFARER_"+name+"_PORT=0")
 	}
 	child.Stderr = os.Stderr
@@ -116,23 +114,17 @@ func startServer(ctx context.Context) (url string, stop func(), err error) {
 	}
 	lines := bufio.NewScanner(out)
 	for lines.Scan() {
-		if lines.Text() == "ready" {
+		if at := address.FindString(lines.Text()); url == "" && at != "" { // REST comes first
+			url = at
+		}
+		if lines.Text() == "ready" && url != "" {
 			go func() {
 				for lines.Scan() { // so that the server never blocks on its output
 				}
 			}()
-			return fmt.Sprintf("http://127.0.0.1:%d", port), stop, nil
+			return url, stop, nil
 		}
 	}
 	stop()
 	return "", nil, errors.New("the server ended before it was ready")
-}
-
-func freePort() (int, error) {
-	lis, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = lis.Close() }()
-	return lis.Addr().(*net.TCPAddr).Port, nil //nolint:forcetypeassert // always so
 }

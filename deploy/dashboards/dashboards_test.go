@@ -21,8 +21,11 @@ import (
 	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	reflectionv1 "google.golang.org/grpc/reflection/grpc_reflection_v1"
 
+	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
+
 	"github.com/wayfarer-rpg/wayfarer/gateway/rest"
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
+	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/memory"
 	"github.com/wayfarer-rpg/wayfarer/internal/limit"
@@ -63,6 +66,15 @@ func told(t *testing.T) map[string]bool {
 	if _, err := healthv1.NewHealthClient(conn).Check(t.Context(), &healthv1.HealthCheckRequest{}, grpc.WaitForReady(true)); err != nil {
 		t.Fatal(err)
 	}
+	scrape := func() string {
+		rec := httptest.NewRecorder()
+		telemetry.Metrics().ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+		return rec.Body.String()
+	}
+	ready := func() string {
+		return regexp.MustCompile(`(?m)^wayfarer_ready{.*server="test".*} (.*)$`).ReplaceAllString(regexp.MustCompile(`(?m)^wayfarer_ready.*$`).FindString(scrape()), "$1")
+	}
+	await.Until(t, "the server is ready", func() (bool, any) { got := ready(); return got == "1", got })
 	s, err := reflectionv1.NewServerReflectionClient(conn).ServerReflectionInfo(t.Context())
 	if err == nil {
 		err = s.CloseSend()
@@ -101,15 +113,33 @@ func told(t *testing.T) map[string]bool {
 			t.Fatalf("the edge answered %d, not %d", rec.Code, want)
 		}
 	}
+	// By whatever host it is called, and wherever it is mounted, a request is kept by its route.
+	edge, err = rest.New(ctx, rest.Config{Backends: []rest.Backend{{Name: "dice", Conn: conn, Register: []rest.Registration{dicev1.RegisterDiceServiceHandler}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/v1/", edge)
+	req := httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://invented.example:1234/v1/campaigns/c/rollLogs/l", nil)
+	mux.ServeHTTP(httptest.NewRecorder(), req)
 	_ = conn.Close()
 	stop()
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	rec := httptest.NewRecorder()
-	telemetry.Metrics().ServeHTTP(rec, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "/metrics", nil))
+	if got := ready(); got != "0" {
+		t.Errorf("after its end it is ready: %q", got)
+	}
+	told := scrape()
+	measured := regexp.MustCompile(`http_server_request_duration_seconds_count{[^}]*http_route="/v1/\{[^"]*:?[^"]*}"[^}]*}`).FindString(told)
+	if measured == "" || !strings.Contains(measured, `rpc_method="wayfarer.dice.v1.DiceService/`) || strings.Contains(told, `http_route="/v1/"`) {
+		t.Errorf("no request is kept by its route and method: %q", measured)
+	}
+	if strings.Contains(told, "invented") {
+		t.Error("whoever invents hosts makes as many series")
+	}
 	names := map[string]bool{"up": true} // Prometheus's own
-	for line := range strings.Lines(rec.Body.String()) {
+	for line := range strings.Lines(told) {
 		if name := regexp.MustCompile(`^[a-z_]+`).FindString(line); name != "" {
 			names[name] = true
 		}

@@ -98,6 +98,7 @@ func New(ctx context.Context, cfg Config) (http.Handler, error) {
 	h = limitBody(h, cfg.MaxBody)
 	h = guard(h, cfg.Limits)
 	h = otelhttp.NewHandler(h, "rest", otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method }))
+	h = unnamed(h)
 	if len(cfg.AllowedOrigins) > 0 {
 		h = cors.New(cors.Options{
 			AllowedOrigins: cfg.AllowedOrigins,
@@ -108,6 +109,16 @@ func New(ctx context.Context, cfg Config) (http.Handler, error) {
 		}).Handler(h)
 	}
 	return h, nil
+}
+
+// unnamed takes from a request what figures would be kept by beside its route: the host, which callers invent, so that they
+// could make so many series that no more are kept, and the pattern of the mux around this handler, which is everybody's.
+func unnamed(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		r = r.WithContext(r.Context()) // a copy
+		r.Host, r.Pattern = "", ""
+		next.ServeHTTP(w, r)
+	})
 }
 
 // nameSpan names the span of a request by its route, which is known only once it is found.

@@ -77,7 +77,16 @@ func (u unready) Ready(ctx context.Context) error {
 func TestAServerIsReadyOnceItCanCheckTokens(t *testing.T) {
 	t.Parallel()
 	verifier := unready{keys: make(chan struct{})}
-	r := startWith(t, func(c *serve.Config) { c.Verifier = verifier }, func(*serve.Server) {})
+	var stored atomic.Bool
+	stored.Store(true)
+	r := startWith(t, func(c *serve.Config) { c.Verifier = verifier }, func(s *serve.Server) {
+		s.Ping("store", func(context.Context) error {
+			if stored.Load() {
+				return nil
+			}
+			return errors.New("gone")
+		})
+	})
 	status := func() healthv1.HealthCheckResponse_ServingStatus {
 		res, err := healthv1.NewHealthClient(r.conn).Check(t.Context(), &healthv1.HealthCheckRequest{})
 		if err != nil {
@@ -89,6 +98,10 @@ func TestAServerIsReadyOnceItCanCheckTokens(t *testing.T) {
 	if got := status(); got != healthv1.HealthCheckResponse_NOT_SERVING {
 		t.Errorf("status %v", got)
 	}
+	stored.Store(false)
+	eventually(t, "a warning of what is away besides", func() bool { return strings.Contains(r.log.String(), "store: gone") })
 	close(verifier.keys)
+	eventually(t, "a warning of what is left", func() bool { return strings.Count(r.log.String(), "store: gone") == 2 })
+	stored.Store(true)
 	eventually(t, "serving", func() bool { return status() == healthv1.HealthCheckResponse_SERVING })
 }

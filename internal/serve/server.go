@@ -12,6 +12,9 @@ import (
 	"buf.build/go/protovalidate"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc"
 	"go.opentelemetry.io/contrib/instrumentation/google.golang.org/grpc/otelgrpc/filters"
+	"go.opentelemetry.io/otel"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
 	"google.golang.org/grpc/credentials/insecure"
@@ -75,6 +78,7 @@ type Server struct {
 	*grpc.Server
 	cfg      Config
 	health   *health.Server
+	ready    metric.Int64Gauge
 	pings    []named
 	closers  []named
 	stopping context.Context //nolint:containedctx // its end tells streams that the server stops
@@ -102,6 +106,10 @@ func NewServer(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("serve: validation: %w", err)
 	}
 	s := &Server{cfg: cfg, health: health.NewServer()}
+	if s.ready, err = otel.Meter("github.com/wayfarer-rpg/wayfarer/internal/serve").Int64Gauge("wayfarer.ready",
+		metric.WithDescription("Whether the server serves: 1, or 0 while what it needs is away and at its end.")); err != nil {
+		return nil, fmt.Errorf("serve: %w", err)
+	}
 	door, size := newDoor(cfg.Verifier, cfg.Limits, cfg.Allow), newSized(cfg.MaxRecv)
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	if cfg.Creds == nil {
@@ -208,8 +216,19 @@ func (s *Server) Serve(ctx context.Context, listeners ...net.Listener) error {
 	return errors.Join(append(errs, s.close(ctx))...)
 }
 
+// tell tells those who watch the figures whether the server serves: a cluster sends nothing to one that does not, so that it
+// has no calls that fail.
+func (s *Server) tell(ready bool) {
+	value := int64(0)
+	if ready {
+		value = 1
+	}
+	s.ready.Record(context.Background(), value, metric.WithAttributes(attribute.String("server", s.cfg.Name)))
+}
+
 func (s *Server) drain() {
 	s.health.Shutdown()
+	s.tell(false)
 	s.stop()
 	drained := make(chan struct{})
 	go func() {
@@ -239,7 +258,7 @@ func (s *Server) close(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// watchReady keeps health in step with Ready and the pings. It logs when that changes, not at every look.
+// watchReady keeps health in step with Ready and the pings. It logs when that, or what is away, changes, not at every look.
 func (s *Server) watchReady(ctx context.Context) {
 	checks := s.pings
 	if s.cfg.Ready != nil {
@@ -248,9 +267,9 @@ func (s *Server) watchReady(ctx context.Context) {
 	tick := time.NewTicker(s.cfg.ReadyEvery)
 	defer tick.Stop()
 	last := healthv1.HealthCheckResponse_NOT_SERVING
-	warned := false
+	warned := "" // of which
 	for {
-		err := s.ask(ctx, checks)
+		away, err := s.ask(ctx, checks)
 		if ctx.Err() != nil {
 			return
 		}
@@ -259,12 +278,12 @@ func (s *Server) watchReady(ctx context.Context) {
 			now = healthv1.HealthCheckResponse_NOT_SERVING
 		}
 		switch {
-		case err != nil && !warned:
+		case err != nil && warned != away:
 			s.cfg.Logger.WarnContext(ctx, "not ready", "server", s.cfg.Name, "err", err)
 		case now != last:
 			s.cfg.Logger.InfoContext(ctx, "ready", "server", s.cfg.Name)
 		}
-		warned = err != nil
+		warned = away
 		if now != last {
 			s.setHealth(now)
 			last = now
@@ -277,8 +296,8 @@ func (s *Server) watchReady(ctx context.Context) {
 	}
 }
 
-// ask makes all checks at once, so that one that hangs does not hide another.
-func (s *Server) ask(ctx context.Context, checks []named) error {
+// ask makes all checks at once, so that one that hangs does not hide another. It names those that failed.
+func (s *Server) ask(ctx context.Context, checks []named) (away string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.ReadyEvery)
 	defer cancel()
 	errs := make([]error, len(checks))
@@ -291,10 +310,16 @@ func (s *Server) ask(ctx context.Context, checks []named) error {
 		})
 	}
 	wg.Wait()
-	return errors.Join(errs...)
+	for i, c := range checks {
+		if errs[i] != nil {
+			away += c.name + ";"
+		}
+	}
+	return away, errors.Join(errs...)
 }
 
 func (s *Server) setHealth(st healthv1.HealthCheckResponse_ServingStatus) {
+	s.tell(st == healthv1.HealthCheckResponse_SERVING)
 	s.health.SetServingStatus("", st)
 	for name := range s.Server.GetServiceInfo() {
 		s.health.SetServingStatus(name, st)

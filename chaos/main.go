@@ -72,7 +72,7 @@ const (
 	// settleTime is how long the programs may take, undisturbed, to be ready again.
 	settleTime = 3 * time.Minute
 	// auditTime is how long the audit of one table may take, and auditors how many are audited at once.
-	auditTime = 5 * time.Minute
+	auditTime = 15 * time.Minute
 	auditors  = 8
 	// repeats is how many acknowledged requests are repeated at the end, at all tables together, and three at each at least.
 	repeats = 1000

@@ -90,7 +90,7 @@ func server(t *testing.T, system string, document []byte) ([]transcript.Played, 
 	if table.err != nil {
 		t.Fatal(table.err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	return replay.Server(ctx, replay.Config{
 		URL: table.suite.URL, Token: table.token, ID: fmt.Sprint("t", table.ids.Add(1)),

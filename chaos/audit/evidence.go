@@ -45,7 +45,7 @@ type Scene struct {
 	Told map[string]*Told
 	// Noticed is what was wrong already while it was played.
 	Noticed []string
-	// Within is how long it may take to read a journal; then what came of it is all there is. 0: a minute.
+	// Within is how long it may take to read a journal; then what came of it is all there is. 0: four minutes.
 	Within time.Duration
 	// Repeats is how many of the acknowledged requests are repeated at the end; 0: all of them.
 	Repeats int
@@ -115,7 +115,7 @@ func (g gatherer) aggregate(ctx context.Context, name string) (Aggregate, error)
 	}
 	a := Aggregate{State: at}
 	if g.Within == 0 {
-		g.Within = time.Minute
+		g.Within = 4 * time.Minute // a busy machine is slow, and has lost nothing
 	}
 	within, cancel := context.WithTimeout(ctx, g.Within)
 	defer cancel()

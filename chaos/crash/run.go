@@ -18,7 +18,7 @@ const commands = 32
 const repeats = 12
 
 // readTime is how long a journal may take to be read, and brokenTime in a house where it may never be.
-const readTime, brokenTime = time.Minute, 3 * time.Second
+const readTime, brokenTime = 4 * time.Minute, 8 * time.Second
 
 // Trace is what a run met: how often it passed each point, and how often something happened there.
 type Trace struct {

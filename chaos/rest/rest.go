@@ -49,12 +49,15 @@ type Client struct {
 	http http.Client
 }
 
+// callTime is how long a call may take, longer than the edge gives it: what is not answered then never is.
+const callTime = 40 * time.Second
+
 // New returns a client of the edge at a URL without a slash at the end. A nil transport is one of its own.
 func New(base string, via http.RoundTripper) *Client {
 	if via == nil {
 		via = &http.Transport{MaxIdleConnsPerHost: 64, IdleConnTimeout: time.Minute}
 	}
-	return &Client{base: base, http: http.Client{Timeout: 20 * time.Second, Transport: via}}
+	return &Client{base: base, http: http.Client{Timeout: callTime, Transport: via}}
 }
 
 // Login returns a token of the development issuer at a URL for one of its users.
@@ -141,7 +144,7 @@ func Pause(ctx context.Context, d time.Duration) bool {
 
 // Watch reads the records of something up to the given one. An error that is repeated may go away.
 func (c *Client) Watch(ctx context.Context, token, name string, through int) ([]Object, error) {
-	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
+	ctx, cancel := context.WithTimeout(ctx, callTime)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, c.base+"/v1/"+name+":watch", nil)
 	if err != nil {

@@ -1,6 +1,7 @@
 package sqlite
 
 import (
+	"database/sql"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -9,7 +10,7 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/journaltest"
 )
 
-func TestConnectionsAreSetUpForDurability(t *testing.T) {
+func TestConnectionsAreSetUp(t *testing.T) {
 	t.Parallel()
 	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "j.db"))
 	if err != nil {
@@ -25,6 +26,31 @@ func TestConnectionsAreSetUpForDurability(t *testing.T) {
 			t.Errorf("%s is %s, want %s", pragma, got, want)
 		}
 	}
+	for db, want := range map[*sql.DB]int{s.writer: writerPages, s.reader: readerPages} {
+		for range db.Stats().MaxOpenConnections {
+			conn, err := db.Conn(t.Context())
+			if err != nil {
+				t.Fatal(err)
+			}
+			t.Cleanup(func() { _ = conn.Close() }) // until then the next one is another
+			var got int
+			if err := conn.QueryRowContext(t.Context(), "PRAGMA cache_size").Scan(&got); err != nil {
+				t.Fatal(err)
+			}
+			if got != want {
+				t.Errorf("a connection keeps %d pages, want %d", got, want)
+			}
+		}
+	}
+}
+
+func TestReadersDoNotWrite(t *testing.T) {
+	t.Parallel()
+	s, err := Open(t.Context(), filepath.Join(t.TempDir(), "j.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
 	if _, err := s.reader.ExecContext(t.Context(), "DELETE FROM records"); err == nil {
 		t.Error("a reader may write")
 	}

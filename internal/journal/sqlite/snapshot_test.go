@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -61,13 +62,13 @@ func TestSnapshotsAreOfOneMoment(t *testing.T) {
 		done <- nil
 	}()
 	for round := range 10 {
-		for before := written.Load(); written.Load() == before && len(done) == 0; { // so that the rounds differ
+		for before := written.Load(); written.Load() == before && len(done) == 0; runtime.Gosched() { // so that the rounds differ
 		}
 		snaps, err := Freeze(t.Context(), paths...)
 		if err != nil {
 			t.Fatal(err)
 		}
-		for before := written.Load(); written.Load() < before+2 && len(done) == 0; { // written to while they are read
+		for before := written.Load(); written.Load() < before+2 && len(done) == 0; runtime.Gosched() { // written to while they are read
 		}
 		ends := make([]int, len(snaps))
 		for i, s := range snaps {

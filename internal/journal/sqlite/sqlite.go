@@ -35,6 +35,13 @@ const (
 	// startTimeout is how long another process may be busy with the file's change to its format.
 	startTimeout = 10 * time.Second
 	readers      = 4
+
+	// writerPages and readerPages are how many pages of 4 KiB connections keep at most. All connections of a process
+	// share what they may keep in all: one that writes takes the room of those that rarely read, page by page, and a
+	// program would grow for hours by what it hardly ever uses again. Readers forget all their pages after each write
+	// anyhow, and the system has the file in its memory. Below some ten pages SQLite counts a connection as ten.
+	writerPages = 128
+	readerPages = 16
 )
 
 // Record 1 of each stream has index entries of its own, so that lists do not walk all records.
@@ -137,14 +144,14 @@ func open(ctx context.Context, path string) (_ *Store, err error) {
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	if s.writer, err = sql.Open("sqlite", dsn(abs, "_pragma", "synchronous(FULL)", "_txlock", "immediate")); err != nil {
+	if s.writer, err = sql.Open("sqlite", dsn(abs, writerPages, "_pragma", "synchronous(FULL)", "_txlock", "immediate")); err != nil {
 		return nil, err
 	}
 	s.writer.SetMaxOpenConns(1)
 	if err := s.migrate(ctx); err != nil {
 		return nil, err
 	}
-	if s.reader, err = sql.Open("sqlite", dsn(abs, "_pragma", "query_only(1)")); err != nil {
+	if s.reader, err = sql.Open("sqlite", dsn(abs, readerPages, "_pragma", "query_only(1)")); err != nil {
 		return nil, err
 	}
 	s.reader.SetMaxOpenConns(readers)
@@ -171,8 +178,10 @@ func open(ctx context.Context, path string) (_ *Store, err error) {
 	return s, nil
 }
 
-func dsn(path string, params ...string) string {
-	q := url.Values{"_pragma": {fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)"}}
+func dsn(path string, pages int, params ...string) string {
+	q := url.Values{"_pragma": {
+		fmt.Sprintf("busy_timeout(%d)", busyTimeout.Milliseconds()), "journal_mode(WAL)", fmt.Sprintf("cache_size(%d)", pages),
+	}}
 	for i := 0; i < len(params); i += 2 {
 		q.Add(params[i], params[i+1])
 	}

@@ -19,7 +19,7 @@ func TestTheExamplesOfTheDocs(t *testing.T) {
 	if !ok {
 		t.Fatal("the table is gone")
 	}
-	row := regexp.MustCompile("^\\| `(.+)` \\| (?:`(.+)`)? ?\\| ([0-9 ]*) ?\\| ([0-9/]*) ?\\|$")
+	row := regexp.MustCompile("^\\| `(.+)` \\| (?:`(.+)`)? ?\\| ([0-9 ]*) ?\\| ([-0-9/]*) ?\\|$")
 	rows := 0
 	for line := range strings.Lines(table) {
 		line = strings.TrimSuffix(line, "\n")

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/wayfarer-rpg/wayfarer/rules/play"
@@ -193,13 +194,14 @@ func (p *parser) widen() {
 	p.text = string(signs)
 }
 
-// words are the characters between two places, joined by single blanks.
+// words are the characters between two places, joined by single blanks. Control characters are blanks: a terminal that shows the
+// text to others would obey them.
 func (p *parser) words(from, end int) string {
 	text := p.text[from:end]
 	if p.tame != nil {
 		text = string(p.tame[from:end])
 	}
-	return strings.Join(strings.Fields(text), " ")
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
 }
 
 // put makes a part without counting it. The column is from 1.

@@ -169,8 +169,6 @@ type roller struct {
 	dice    *play.Dice
 	purpose string
 	rolled  int
-	// still refuses dice, to tell constants.
-	still bool
 	// results, parts and small are where the next results, their operands and the dice of small terms go; told is the story
 	// of all results, or nil.
 	results []Result
@@ -627,9 +625,6 @@ func (p *Plan) ends() error {
 }
 
 func (r *roller) diceOf(e *Expr, out *Result) error {
-	if r.still {
-		return errNoDice
-	}
 	if e.Sort == Pool {
 		return r.pool(e, out)
 	}
@@ -859,12 +854,18 @@ func extremes(dice []Die, highest, lowest int) []bool {
 // unique rolls dice again that show what an earlier one shows.
 func (r *roller) unique(p *Plan, m *PlannedMod, out *Result) error {
 	seen := map[int]bool{}
+	var ends *endings // found when the first die is rolled again
 	for i := range out.Dice {
 		d := &out.Dice[i]
 		value := int(d.Value)
 		for again := 0; seen[value] && (m.All || m.Pattern.Matches(value)) && (again == 0 || m.Kind == Unique); again++ {
-			if m.Kind == Unique && !p.fresh(m, seen) {
-				return play.Refuse(Endless, "column %d: a d%d has no face left that is unique", p.Expr.column, p.Sides)
+			if m.Kind == Unique {
+				if ends == nil {
+					ends = p.endings(m, seen)
+				}
+				if !ends.always && ends.left == 0 {
+					return play.Refuse(Endless, "column %d: a d%d has no face left that is unique", p.Expr.column, p.Sides)
+				}
 			}
 			var err error
 			if value, err = r.step(p, out, d, Distinct, 0); err != nil {
@@ -872,24 +873,55 @@ func (r *roller) unique(p *Plan, m *PlannedMod, out *Result) error {
 			}
 		}
 		d.Value = int32(value) //nolint:gosec // at most MaxSides
+		if ends != nil && !seen[value] && p.shows(ends, value) {
+			ends.left--
+		}
 		seen[value] = true
 	}
 	return nil
 }
 
-// fresh tells whether a die has a face left that would end the re-rolls of Unique.
-func (p *Plan) fresh(m *PlannedMod, seen map[int]bool) bool {
+// endings is what can end the re-rolls of Unique. It is counted once, and not anew for each re-roll: there may be as many faces as
+// re-rolls.
+type endings struct {
+	// always tells of a face that Unique does not match.
+	always bool
+	// values are those of custom faces that stay, nil for plain dice.
+	values map[int]bool
+	// left is how many values no die shows.
+	left int
+}
+
+// endings finds them, after so many values were seen.
+func (p *Plan) endings(m *PlannedMod, seen map[int]bool) *endings {
+	e := &endings{}
+	if p.Faces != nil {
+		e.values = map[int]bool{}
+	}
 	for _, s := range p.spans(nil) {
-		if p.Rerolls(p.Value(s.first)) {
+		v := p.Value(s.first)
+		if e.values[v] || p.Rerolls(v) {
 			continue
 		}
-		for face := s.first; face <= s.last; face++ {
-			if v := p.Value(face); !seen[v] || !m.All && !m.Pattern.Matches(v) {
-				return true
-			}
+		e.always = e.always || !m.All && !m.Pattern.Matches(v)
+		if e.left += s.last - s.first + 1; e.values != nil {
+			e.values[v] = true
 		}
 	}
-	return false
+	for v := range seen {
+		if p.shows(e, v) {
+			e.left--
+		}
+	}
+	return e
+}
+
+// shows tells whether a die can end with a value, which explosions that count less may be beside.
+func (p *Plan) shows(e *endings, value int) bool {
+	if e.values != nil {
+		return e.values[value]
+	}
+	return value >= 1 && value <= p.Sides && !p.Rerolls(value)
 }
 
 // settle applies what comes after the roll, and computes the value.
@@ -1343,6 +1375,7 @@ func (e *Expr) foresee(mark bool) (v Value, known bool, err error) {
 		return v, false, e.foreseeDice(mark)
 	}
 	var few [2]Value
+	var params []Value
 	parts, known := few[:0], true
 	for i, a := range e.Args {
 		part, fixed, err := a.foresee(mark)
@@ -1357,27 +1390,36 @@ func (e *Expr) foresee(mark bool) (v Value, known bool, err error) {
 	}
 	if len(e.Mods) > 0 {
 		for _, x := range e.Params() {
-			_, fixed, err := x.foresee(mark)
+			v, fixed, err := x.foresee(mark)
 			if err != nil {
 				return v, false, err
 			}
-			known = known && fixed
+			params, known = append(params, v), known && fixed
 		}
 	}
 	switch {
 	case !known:
 		return v, false, nil
+	case e.Kind == Group && len(parts) == 1 && len(e.Mods) > 0:
+		return e.withoutDice(parts[0], params)
 	case e.Kind == Group:
-		r := roller{still: true}
-		r.grow(e)
-		out, err := r.roll(e)
-		if err != nil {
-			return v, false, err
-		}
-		return out.Value, true, nil
+		v, err = e.Judge(parts, params)
+		return v, true, err
 	}
 	v, err = e.Apply(parts...)
 	return v, true, err
+}
+
+// withoutDice is the value of a group whose modifiers work on the dice in its only part, when that has none: nothing is
+// dropped, and none is a success.
+func (e *Expr) withoutDice(part Value, params []Value) (v Value, known bool, err error) {
+	mods, err := e.groupMods(params)
+	for i := range mods {
+		if mods[i].Kind == Success {
+			part = Value{}
+		}
+	}
+	return part, true, err
 }
 
 // foreseeDice is foresee of dice.

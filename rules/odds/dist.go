@@ -238,14 +238,21 @@ func Add(a, b Dist) (Dist, error) {
 	if b.Len() == 1 || a.Len() == 1 {
 		return Combine(a, b, sumOf)
 	}
-	g := gcd(a.step(), b.step())
 	all := new(big.Int).Mul(a.all, b.all)
-	slot := slotWords(all)
-	if words := (a.span(g) + b.span(g)) * uint64(slot); words > maxWords || words > 64*uint64(a.Len())*uint64(b.Len()) {
+	g, slot, ok := packing(a, b, all)
+	if !ok {
 		return Combine(a, b, sumOf)
 	}
 	product := new(big.Int).Mul(a.pack(g, slot), b.pack(g, slot))
 	return unpack(product, a.Min()+b.Min(), g, slot, all), nil
+}
+
+// packing is the grid and the words of a slot with which two distributions are multiplied as numbers; ok is false where pairs of
+// outcomes are quicker.
+func packing(a, b Dist, all *big.Int) (g uint64, slot int, ok bool) {
+	g, slot = gcd(a.step(), b.step()), slotWords(all)
+	words := (a.span(g) + b.span(g)) * uint64(slot) //nolint:gosec // above 0
+	return g, slot, words <= maxWords && words <= 64*uint64(a.Len())*uint64(b.Len())
 }
 
 // Sub is the distribution of the first of two independent outcomes less the second. It fails like Add.
@@ -392,11 +399,7 @@ func (d Dist) negated() Dist {
 // keepTop sums the k highest of n: v is the lowest face kept, a < k dice lie above it, enough others show it to fill up
 // to k, and the rest lies below.
 func (d Dist) keepTop(n, k int) (Dist, error) {
-	span := uint64(1)
-	if g := d.step(); g > 0 {
-		span = d.span(g)
-	}
-	if steps := uint64(d.Len()) * uint64(k) * min(span*uint64(k), MaxOutcomes); steps > maxPairs || uint64(d.Len())*uint64(n) > maxPairs { //nolint:gosec // counts
+	if d.topSteps(k) > maxPairs || uint64(d.Len())*uint64(n) > maxPairs { //nolint:gosec // counts
 		return Dist{}, tooMuch("keeping %d of %d dice with %d faces", k, n, d.Len())
 	}
 	lo, hi := d.Min()*int64(k), d.Max()*int64(k)
@@ -466,7 +469,7 @@ func (d Dist) keepSpan(n, first, end int) (Dist, error) {
 // pick sums what n dice are worth, each by its value and its rank among them, rising from 0. It walks over the faces and
 // counts how many dice have been placed, with what they are worth.
 func (d Dist) pick(n int, worth func(v int64, rank int) int64) (Dist, error) {
-	if steps := float64(d.Len()) * float64(d.Len()) * float64(n) * float64(n) * float64(n) / 4; steps > maxPairs {
+	if d.pickSteps(n) > maxPairs {
 		return Dist{}, tooMuch("%d dice with %d faces, by their ranks", n, d.Len())
 	}
 	placed := make([]map[int64]*big.Int, n+1)

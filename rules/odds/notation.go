@@ -26,7 +26,8 @@ const (
 // Of is the distribution of a notation's total, rounded down as Roll does. What is lost are explosions and re-rolls less
 // likely than 1e-9 for each die. It fails with TOO_MUCH_WORK, and with what any roll of the notation fails with.
 func Of(n notation.Notation) (Dist, error) {
-	q, err := of(n.Expr)
+	m := &meter{left: maxSteps}
+	q, err := m.of(n.Expr)
 	if err != nil {
 		return Dist{}, err
 	}
@@ -110,7 +111,7 @@ func (g *gather) dist(all *big.Int) (fractions, error) {
 
 func single(v notation.Value) fractions { return fractions{Const(v.Num()), v.Den()} }
 
-func of(e *notation.Expr) (fractions, error) {
+func (m *meter) of(e *notation.Expr) (fractions, error) {
 	if v, known, err := e.Constant(); err != nil || known {
 		return single(v), err
 	}
@@ -123,41 +124,41 @@ func of(e *notation.Expr) (fractions, error) {
 		}
 		return fractions{o.Heights, 1}, err
 	case e.Kind == notation.Dice:
-		return ofCases(e.Params(), func(values []notation.Value) (fractions, error) {
+		return m.ofCases(e.Params(), func(values []notation.Value) (fractions, error) {
 			p, err := e.Plan(values...)
 			if err != nil {
 				return fractions{}, err
 			}
-			d, err := ofPlan(p)
+			d, err := m.ofPlan(p)
 			return fractions{d, 1}, err
 		})
 	case e.Kind == notation.Group && len(e.Args) == 1 && len(e.Mods) > 0:
-		return walk(e, courseCutoff)
+		return m.walk(e, courseCutoff)
 	}
 	args := make([]fractions, len(e.Args))
 	for i, a := range e.Args {
 		var err error
-		if args[i], err = of(a); err != nil {
+		if args[i], err = m.of(a); err != nil {
 			return fractions{}, err
 		}
 	}
 	if e.Kind == notation.Group {
-		return ofGroup(e, args)
+		return m.ofGroup(e, args)
 	}
-	return ofOperation(e, args)
+	return m.ofOperation(e, args)
 }
 
-func ofOperation(e *notation.Expr, args []fractions) (fractions, error) {
+func (m *meter) ofOperation(e *notation.Expr, args []fractions) (fractions, error) {
 	switch {
 	case len(args) == 1:
-		return apply(e, args[0])
+		return m.apply(e, args[0])
 	case e.Op == "+" || e.Op == "-":
-		return sum(args[0], args[1], e.Op == "-")
+		return m.sum(args[0], args[1], e.Op == "-")
 	}
 	out := args[0]
 	for _, a := range args[1:] { // more than two are those of min and max, which go pair by pair
 		var err error
-		if out, err = apply(e, out, a); err != nil {
+		if out, err = m.apply(e, out, a); err != nil {
 			return fractions{}, err
 		}
 	}
@@ -165,7 +166,7 @@ func ofOperation(e *notation.Expr, args []fractions) (fractions, error) {
 }
 
 // sum adds whole distributions quickly.
-func sum(a, b fractions, minus bool) (fractions, error) {
+func (m *meter) sum(a, b fractions, minus bool) (fractions, error) {
 	den := a.den / int64(gcd(uint64(a.den), uint64(b.den))) //nolint:gosec // above 0
 	if den > math.MaxInt32/b.den {
 		return fractions{}, tooMuch("fractions with a common denominator above %d", math.MaxInt32)
@@ -191,12 +192,15 @@ func sum(a, b fractions, minus bool) (fractions, error) {
 	if minus {
 		y = y.negated()
 	}
+	if err := m.spend(addSteps(x, y)); err != nil {
+		return fractions{}, err
+	}
 	total, err := Add(x, y)
 	return fractions{total, den}, err
 }
 
 // apply computes an operation on one or two independent values.
-func apply(e *notation.Expr, args ...fractions) (fractions, error) {
+func (m *meter) apply(e *notation.Expr, args ...fractions) (fractions, error) {
 	var g gather
 	a, t := args[0], new(big.Int)
 	if len(args) == 1 {
@@ -215,6 +219,9 @@ func apply(e *notation.Expr, args ...fractions) (fractions, error) {
 	if a.Len()*b.Len() > maxPairs {
 		return fractions{}, tooMuch("combining %d by %d outcomes", a.Len(), b.Len())
 	}
+	if err := m.spend(2 * float64(a.Len()) * float64(b.Len())); err != nil {
+		return fractions{}, err
+	}
 	for i := range a.vals {
 		for j := range b.vals {
 			v, err := e.Apply(a.value(i), b.value(j))
@@ -230,12 +237,12 @@ func apply(e *notation.Expr, args ...fractions) (fractions, error) {
 }
 
 // ofCases mixes what f makes of every combination of values that parameters can take.
-func ofCases(params []*notation.Expr, f func([]notation.Value) (fractions, error)) (fractions, error) {
+func (m *meter) ofCases(params []*notation.Expr, f func([]notation.Value) (fractions, error)) (fractions, error) {
 	dists := make([]fractions, len(params))
 	cases := 1
 	for i, x := range params {
 		var err error
-		if dists[i], err = of(x); err != nil {
+		if dists[i], err = m.of(x); err != nil {
 			return fractions{}, err
 		}
 		if cases *= dists[i].Len(); cases > maxCases {
@@ -262,6 +269,9 @@ func ofCases(params []*notation.Expr, f func([]notation.Value) (fractions, error
 			if err != nil {
 				return err
 			}
+			if err := m.spend(10 + float64(q.Len()*len(q.all.Bits()))); err != nil {
+				return err
+			}
 			g := new(big.Int).GCD(nil, nil, den, q.all)
 			den.Mul(den, g.Div(q.all, g))
 			if den.BitLen() > 64*1024 {
@@ -286,6 +296,9 @@ func ofCases(params []*notation.Expr, f func([]notation.Value) (fractions, error
 	for _, c := range all {
 		scale := new(big.Int).Div(den, c.all)
 		scale.Mul(scale, c.ways)
+		if err := m.spend(float64(c.Len()) * (1 + float64(len(c.all.Bits()))*float64(len(scale.Bits()))/128)); err != nil {
+			return fractions{}, err
+		}
 		for j := range c.vals {
 			if err := g.add(c.value(j), t.Mul(c.Dist.ways[j], scale)); err != nil {
 				return fractions{}, err
@@ -299,19 +312,19 @@ func ofCases(params []*notation.Expr, f func([]notation.Value) (fractions, error
 }
 
 // ofGroup is a group of several parts, or of one without modifiers.
-func ofGroup(e *notation.Expr, args []fractions) (fractions, error) {
+func (m *meter) ofGroup(e *notation.Expr, args []fractions) (fractions, error) {
 	if !slices.ContainsFunc(e.Mods, func(m notation.Mod) bool { return m.Kind < notation.SortUp }) {
 		out := args[0]
 		for _, a := range args[1:] {
 			var err error
-			if out, err = sum(out, a, false); err != nil {
+			if out, err = m.sum(out, a, false); err != nil {
 				return fractions{}, err
 			}
 		}
 		return out, nil
 	}
-	return ofCases(e.Params(), func(params []notation.Value) (fractions, error) {
-		if q, ok, err := ofEqualParts(e, args, params); ok || err != nil {
+	return m.ofCases(e.Params(), func(params []notation.Value) (fractions, error) {
+		if q, ok, err := m.ofEqualParts(e, args, params); ok || err != nil {
 			return q, err
 		}
 		cases := 1
@@ -321,6 +334,9 @@ func ofGroup(e *notation.Expr, args []fractions) (fractions, error) {
 				return fractions{}, tooMuch("a group with more than %d combinations of values", maxPairs/8)
 			}
 			all.Mul(all, a.all)
+		}
+		if err := m.spend(8 * float64(cases)); err != nil {
+			return fractions{}, err
 		}
 		var g gather
 		values := make([]notation.Value, len(args))
@@ -349,7 +365,7 @@ func ofGroup(e *notation.Expr, args []fractions) (fractions, error) {
 }
 
 // ofEqualParts takes parts that are all alike for dice.
-func ofEqualParts(e *notation.Expr, args []fractions, params []notation.Value) (fractions, bool, error) {
+func (m *meter) ofEqualParts(e *notation.Expr, args []fractions, params []notation.Value) (fractions, bool, error) {
 	first := e.Args[0].String()
 	for i, a := range e.Args {
 		if args[i].den != 1 || a.String() != first {
@@ -357,13 +373,13 @@ func ofEqualParts(e *notation.Expr, args []fractions, params []notation.Value) (
 		}
 	}
 	var rule judgement
-	for _, m := range e.Mods {
-		planned := notation.PlannedMod{Kind: m.Kind}
-		if m.Compare != nil {
-			planned.Pattern = notation.Pattern{Op: m.Compare.Op, To: params[0]}
+	for _, mod := range e.Mods {
+		planned := notation.PlannedMod{Kind: mod.Kind}
+		if mod.Compare != nil {
+			planned.Pattern = notation.Pattern{Op: mod.Compare.Op, To: params[0]}
 			params = params[1:]
 		}
-		if m.N != nil {
+		if mod.N != nil {
 			if !params[0].IsWhole() || params[0].Num() < 0 {
 				return fractions{}, false, nil // Judge refuses it
 			}
@@ -372,7 +388,7 @@ func ofEqualParts(e *notation.Expr, args []fractions, params []notation.Value) (
 		}
 		rule = append(rule, planned)
 	}
-	d, err := rule.of(args[0].Dist, len(args))
+	d, err := rule.of(m, args[0].Dist, len(args))
 	return fractions{d, 1}, true, err
 }
 
@@ -435,9 +451,9 @@ func (j judgement) kept(v int64, rank, n int) bool {
 }
 
 // of is what n dice are worth together.
-func (j judgement) of(d Dist, n int) (Dist, error) {
+func (j judgement) of(m *meter, d Dist, n int) (Dist, error) {
 	if len(j) == 0 {
-		return d.Times(n)
+		return m.times(d, n)
 	}
 	if !j.ranked() {
 		one, err := d.Map(func(v int64) (int64, error) {
@@ -449,7 +465,7 @@ func (j judgement) of(d Dist, n int) (Dist, error) {
 		if err != nil {
 			return Dist{}, err
 		}
-		return one.Times(n)
+		return m.times(one, n)
 	}
 	if !slices.ContainsFunc(j, func(m notation.PlannedMod) bool {
 		return m.Kind == notation.KeepIf || m.Kind == notation.DropIf || m.Kind == notation.Success
@@ -468,8 +484,11 @@ func (j judgement) of(d Dist, n int) (Dist, error) {
 		case 0:
 			return Const(0), nil
 		case 1:
-			return d.Keep(n, first, end)
+			return m.keep(d, n, first, end)
 		}
+	}
+	if err := m.spend(d.pickSteps(n)); err != nil {
+		return Dist{}, err
 	}
 	return d.pick(n, func(v int64, rank int) int64 {
 		if j.kept(v, rank, n) {
@@ -480,7 +499,7 @@ func (j judgement) of(d Dist, n int) (Dist, error) {
 }
 
 // ofPlan is the sum of dice of which all parameters are known.
-func ofPlan(p *notation.Plan) (Dist, error) {
+func (m *meter) ofPlan(p *notation.Plan) (Dist, error) {
 	if p.Count == 0 {
 		return Const(0), nil
 	}
@@ -493,15 +512,18 @@ func ofPlan(p *notation.Plan) (Dist, error) {
 	moreHigh, moreLow := p.Chosen(notation.ExplodeHigh, notation.ExplodeLow, p.Count)
 	more := moreHigh + moreLow
 	if apart && rule.ranked() || (unique >= 0 || again+more > 0) && x != nil || unique >= 0 && again+more > 0 || again > 0 && again < p.Count && rule.ranked() {
-		q, err := walkPlan(p)
+		q, err := m.walkPlan(p)
 		return q.Dist, err
 	}
 	if p.Sides > MaxOutcomes {
 		return Dist{}, tooMuch("a die of %d sides", p.Sides)
 	}
+	if err := m.spend(float64(p.Sides) * float64(1+len(p.Mods)) / 8); err != nil {
+		return Dist{}, err
+	}
 	step := stepOf(p)
 	if unique >= 0 {
-		return distinct(p, step, p.Mods[unique])
+		return m.distinct(p, step, p.Mods[unique])
 	}
 	if x == nil {
 		d, err := step, error(nil)
@@ -512,33 +534,33 @@ func ofPlan(p *notation.Plan) (Dist, error) {
 			return Dist{}, err
 		}
 		if again == 0 || again == p.Count {
-			return rule.of(d, p.Count+more) // a die more is like any other, whichever it came from
+			return rule.of(m, d, p.Count+more) // a die more is like any other, whichever it came from
 		}
 		// The dice that stay, and new ones in place of the others.
 		stay := append(slices.Clone(rule),
 			notation.PlannedMod{Kind: notation.DropHigh, N: high}, notation.PlannedMod{Kind: notation.DropLow, N: low})
-		held, err := stay.of(d, p.Count)
+		held, err := stay.of(m, d, p.Count)
 		if err != nil {
 			return Dist{}, err
 		}
-		fresh, err := rule.of(d, again+more)
+		fresh, err := rule.of(m, d, again+more)
 		if err != nil {
 			return Dist{}, err
 		}
 		return Add(held, fresh)
 	}
 	if !apart {
-		d, err := chain(step, x, func(v int64) int64 { return v })
+		d, err := m.chain(step, x, func(v int64) int64 { return v })
 		if err == nil {
 			d, err = d.Map(clamp(p))
 		}
 		if err != nil {
 			return Dist{}, err
 		}
-		return rule.of(d, p.Count)
+		return rule.of(m, d, p.Count)
 	}
 	bound := clamp(p)
-	d, err := chain(step, x, func(v int64) int64 {
+	d, err := m.chain(step, x, func(v int64) int64 {
 		if v, _ = bound(v); rule.kept(v, 0, 1) {
 			return rule.worth(v)
 		}
@@ -547,16 +569,19 @@ func ofPlan(p *notation.Plan) (Dist, error) {
 	if err != nil {
 		return Dist{}, err
 	}
-	return d.Times(p.Count)
+	return m.times(d, p.Count)
 }
 
 // distinct follows dice one by one that are rolled again while they show what an earlier one shows.
-func distinct(p *notation.Plan, step Dist, m notation.PlannedMod) (Dist, error) {
+func (m *meter) distinct(p *notation.Plan, step Dist, u notation.PlannedMod) (Dist, error) {
 	courses := 1
 	for range p.Count {
 		if courses *= step.Len(); courses > MaxPaths {
 			return Dist{}, tooMuch("more than %d courses that a roll can take", MaxPaths)
 		}
+	}
+	if err := m.spend(courseSteps * float64(courses)); err != nil {
+		return Dist{}, err
 	}
 	bound, rule := clamp(p), judgement(p.Mods)
 	sums := map[notation.Value]*big.Rat{}
@@ -571,22 +596,22 @@ func distinct(p *notation.Plan, step Dist, m notation.PlannedMod) (Dist, error) 
 			sums[total].Add(sums[total], chance)
 			return nil
 		}
-		again := func(v int64) bool { return slices.Contains(values, v) && (m.All || m.Pattern.Matches(int(v))) }
+		again := func(v int64) bool { return slices.Contains(values, v) && (u.All || u.Pattern.Matches(int(v))) }
 		twice := new(big.Int) // ways that are rolled again
 		for i, v := range step.vals {
 			if again(v) {
 				twice.Add(twice, step.ways[i])
 			}
 		}
-		if m.Kind == notation.Unique && twice.Cmp(step.all) == 0 {
+		if u.Kind == notation.Unique && twice.Cmp(step.all) == 0 {
 			return play.Refuse(notation.Endless, "a d%d has no face left that is unique", p.Sides)
 		}
 		for i, v := range step.vals {
 			ways, all := new(big.Int).Set(step.ways[i]), new(big.Int).Set(step.all)
 			switch {
-			case m.Kind == notation.Unique && again(v):
+			case u.Kind == notation.Unique && again(v):
 				continue
-			case m.Kind == notation.Unique:
+			case u.Kind == notation.Unique:
 				all.Sub(all, twice)
 			case again(v): // comes only in place of another
 				ways.Mul(ways, twice)
@@ -682,7 +707,7 @@ func stepOf(p *notation.Plan) Dist {
 
 // chain is a die that explodes: the sum of what its faces are worth, up to the limit of the explosion, or until a longer
 // chain is less likely than the cut-off.
-func chain(step Dist, x *notation.PlannedMod, worth func(int64) int64) (Dist, error) {
+func (m *meter) chain(step Dist, x *notation.PlannedMod, worth func(int64) int64) (Dist, error) {
 	less := int64(0)
 	if x.Kind == notation.Penetrate || x.Kind == notation.PenetrateCompound {
 		less = 1
@@ -725,21 +750,24 @@ func chain(step Dist, x *notation.PlannedMod, worth func(int64) int64) (Dist, er
 	}
 	for range depth - 1 {
 		var err error
-		if tail, err = follow(end, on, tail); err != nil {
+		if tail, err = m.follow(end, on, tail); err != nil {
 			return Dist{}, err
 		}
 	}
 	first, more := parts(0)
-	return follow(first, more, tail)
+	return m.follow(first, more, tail)
 }
 
 // follow is a face that ends, or one that goes on with the tail.
-func follow(end, on, tail Dist) (Dist, error) {
+func (m *meter) follow(end, on, tail Dist) (Dist, error) {
 	if on.Len() == 0 {
 		return end, nil
 	}
 	if tail.Len() == 0 {
 		return end, nil
+	}
+	if err := m.spend(addSteps(on, tail)); err != nil {
+		return Dist{}, err
 	}
 	longer, err := Add(on, tail)
 	if err != nil {
@@ -769,8 +797,8 @@ func union(a, b Dist) (Dist, error) {
 }
 
 // walk follows every course of a roll, one by one.
-func walk(e *notation.Expr, cutoff float64) (fractions, error) {
-	return follower(cutoff, func(dice *play.Dice) (notation.Value, error) {
+func (m *meter) walk(e *notation.Expr, cutoff float64) (fractions, error) {
+	return m.follower(cutoff, func(dice *play.Dice) (notation.Value, error) {
 		r, err := notation.Notation{Expr: e}.Roll("odds", dice)
 		if err != nil {
 			return notation.Value{}, err
@@ -779,8 +807,8 @@ func walk(e *notation.Expr, cutoff float64) (fractions, error) {
 	})
 }
 
-func walkPlan(p *notation.Plan) (fractions, error) {
-	return follower(courseCutoff, func(dice *play.Dice) (notation.Value, error) {
+func (m *meter) walkPlan(p *notation.Plan) (fractions, error) {
+	return m.follower(courseCutoff, func(dice *play.Dice) (notation.Value, error) {
 		r, err := p.Roll("odds", dice)
 		if err != nil {
 			return notation.Value{}, err
@@ -791,13 +819,21 @@ func walkPlan(p *notation.Plan) (fractions, error) {
 
 // follower calls roll with all sequences of faces that it may ask for. A course that gets less likely than the cut-off is
 // lost.
-func follower(cutoff float64, roll func(*play.Dice) (notation.Value, error)) (fractions, error) {
+func (m *meter) follower(cutoff float64, roll func(*play.Dice) (notation.Value, error)) (fractions, error) {
 	type course struct{ face, sides int }
 	var path []course
-	sums := map[notation.Value]*big.Rat{}
+	// Few values and few chances come up again and again. A chance is not below the cut-off, so that one over it fits 64 bits.
+	type ending struct {
+		value notation.Value
+		den   int64
+	}
+	counts := map[ending]int64{}
 	for n := 0; ; n++ {
 		if n == MaxPaths {
 			return fractions{}, tooMuch("more than %d courses that a roll can take", MaxPaths)
+		}
+		if err := m.spend(courseSteps); err != nil {
+			return fractions{}, err
 		}
 		at, chance, cut := 0, 1.0, false
 		dice := play.NewDice(func(sides int) (int, error) {
@@ -817,14 +853,11 @@ func follower(cutoff float64, roll func(*play.Dice) (notation.Value, error)) (fr
 		case err != nil:
 			return fractions{}, err
 		default:
-			den := big.NewInt(1)
+			den := int64(1)
 			for _, c := range path {
-				den.Mul(den, big.NewInt(int64(c.sides)))
+				den *= int64(c.sides)
 			}
-			if sums[v] == nil {
-				sums[v] = new(big.Rat)
-			}
-			sums[v].Add(sums[v], new(big.Rat).SetFrac(big.NewInt(1), den))
+			counts[ending{v, den}]++
 		}
 		for len(path) > 0 && path[len(path)-1].face == path[len(path)-1].sides {
 			path = path[:len(path)-1]
@@ -833,6 +866,13 @@ func follower(cutoff float64, roll func(*play.Dice) (notation.Value, error)) (fr
 			break
 		}
 		path[len(path)-1].face++
+	}
+	sums := map[notation.Value]*big.Rat{}
+	for e, n := range counts {
+		if sums[e.value] == nil {
+			sums[e.value] = new(big.Rat)
+		}
+		sums[e.value].Add(sums[e.value], big.NewRat(n, e.den))
 	}
 	var g gather
 	if err := g.rats(sums); err != nil {

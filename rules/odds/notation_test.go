@@ -76,7 +76,7 @@ func TestNotationsEqualBruteForce(t *testing.T) {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
 			n := parsed(t, text)
-			want, err := walk(n.Expr, 1e-6)
+			want, err := (&meter{left: maxSteps}).walk(n.Expr, 1e-6)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -124,7 +124,7 @@ func TestRandomDiceEqualBruteForce(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := walk(n.Expr, courseCutoff)
+		want, err := (&meter{left: maxSteps}).walk(n.Expr, courseCutoff)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -187,10 +187,14 @@ func TestOddsOfNotationsRefuse(t *testing.T) {
 		"1d9973/1d9967":                    TooMuchWork,
 		"{20d6,20d8,20d10,20d12,20d20}kh2": TooMuchWork,
 		"dw20":                             TooMuchWork,
-		"1/(1d6-1)":                        notation.DivisionByZero,
-		"1d6^(50d%)":                       notation.Overflow,
-		"(1d6-3)d6":                        notation.BadValue,
-		"1d(1d4)!":                         notation.Endless,
+		// Each case of these is little work.
+		"4d6!x1kh(1d1000)":          TooMuchWork,
+		"(1d100)d(1d100)":           TooMuchWork,
+		"{1d50,1d50,1d49}kh(1d100)": TooMuchWork,
+		"1/(1d6-1)":                 notation.DivisionByZero,
+		"1d6^(50d%)":                notation.Overflow,
+		"(1d6-3)d6":                 notation.BadValue,
+		"1d(1d4)!":                  notation.Endless,
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"strconv"
@@ -139,6 +140,9 @@ func routingError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w
 // streamError notes the error that ends a stream, for [plainErrors].
 func streamError(ctx context.Context, err error) *status.Status {
 	st := explained(status.Convert(err))
+	if errors.Is(context.Cause(ctx), errStopping) {
+		st = retryable(problem(codes.Unavailable, serve.Stopping, "", "this server stops, another one goes on"), time.Second)
+	}
 	if failed, ok := ctx.Value(failureKey{}).(*failure); ok {
 		failed.st = st
 	}

@@ -49,8 +49,11 @@ const (
 	reasonTooManyHeaders = "TOO_MANY_HEADERS"
 )
 
+// errStopping is why a stream ends with the edge.
+var errStopping = errors.New("the edge stops")
+
 // guard turns away what is too much, and bounds how long the rest may take. What it lets in knows its client.
-func guard(next http.Handler, l Limits) http.Handler {
+func guard(running context.Context, next http.Handler, l Limits) http.Handler {
 	if l.Headers == 0 {
 		l.Headers = defaultHeaders
 	}
@@ -81,6 +84,9 @@ func guard(next http.Handler, l Limits) http.Handler {
 				return
 			}
 			defer leave()
+			ctx, cancel := context.WithCancelCause(ctx)
+			defer cancel(nil)
+			defer context.AfterFunc(running, func() { cancel(errStopping) })()
 			next.ServeHTTP(&patient{ResponseWriter: w}, r.WithContext(ctx))
 			return
 		}

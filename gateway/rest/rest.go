@@ -61,7 +61,8 @@ var forwarded = []string{"idempotency-key", "x-wayfarer-actor", "traceparent", "
 // option looks like one mux's own, so it is set once and before any request.
 var refuseUnknownParameters = sync.OnceFunc(func() { runtime.SetQueryParameterParser(strictQuery{})(nil) })
 
-// New returns the handler of /v1. It fails when a backend cannot be registered.
+// New returns the handler of /v1. Its streams end with ctx, as those of a service that stops do: watchers resume elsewhere,
+// and hold up no end. It fails when a backend cannot be registered.
 func New(ctx context.Context, cfg Config) (http.Handler, error) {
 	if cfg.MaxBody == 0 {
 		cfg.MaxBody = defaultMaxBody
@@ -96,7 +97,7 @@ func New(ctx context.Context, cfg Config) (http.Handler, error) {
 	h = keepAlive(h, cfg.KeepAlive)
 	h = noQueryWithBody(h)
 	h = limitBody(h, cfg.MaxBody)
-	h = guard(h, cfg.Limits)
+	h = guard(ctx, h, cfg.Limits)
 	h = otelhttp.NewHandler(h, "rest", otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method }))
 	h = unnamed(h)
 	if len(cfg.AllowedOrigins) > 0 {

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -13,6 +14,9 @@ import (
 	"time"
 
 	"google.golang.org/grpc"
+	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/credentials/insecure"
+	"google.golang.org/grpc/metadata"
 
 	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
 	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
@@ -21,6 +25,7 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/gateway/rest"
 	"github.com/wayfarer-rpg/wayfarer/internal/await"
 	"github.com/wayfarer-rpg/wayfarer/internal/fault"
+	"github.com/wayfarer-rpg/wayfarer/internal/serve"
 )
 
 const (
@@ -555,5 +560,67 @@ func TestHealth(t *testing.T) {
 		if a.header.Get("Retry-After") != "1" || strings.Contains(string(a.body), "127.0.0.1") {
 			t.Errorf("%v %s", a.header, a.body)
 		}
+	}
+}
+
+// silent are campaigns in which nothing happens.
+type silent struct {
+	partyv1.UnimplementedCampaignServiceServer
+}
+
+func (silent) WatchCampaign(_ *partyv1.WatchCampaignRequest, s grpc.ServerStreamingServer[partyv1.WatchCampaignResponse]) error {
+	if err := s.SendHeader(metadata.Pairs("watching", "yes")); err != nil {
+		return err
+	}
+	<-s.Context().Done()
+	return s.Context().Err()
+}
+
+// An edge that stops lets its watchers go at once, and tells them to come again, while the services behind it go on.
+func TestStreamsEndWithTheEdge(t *testing.T) {
+	t.Parallel()
+	lis, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	g := grpc.NewServer()
+	partyv1.RegisterCampaignServiceServer(g, silent{})
+	served := make(chan error, 1)
+	go func() { served <- g.Serve(lis) }()
+	t.Cleanup(func() { g.Stop(); _ = await.Value(t, served, "the end of the service") })
+	conn, err := grpc.NewClient(lis.Addr().String(), grpc.WithTransportCredentials(insecure.NewCredentials()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = conn.Close() })
+	running, stop := context.WithCancel(t.Context())
+	defer stop()
+	api, err := rest.New(running, rest.Config{KeepAlive: time.Hour, Backends: []rest.Backend{
+		{Name: "party", Conn: conn, Register: []binding{partyv1.RegisterCampaignServiceHandler}},
+	}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	web, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ended := make(chan error, 1)
+	go func() { ended <- serve.HTTP(running, web, api, await.Limit) }()
+	e := &edge{t: t, url: "http://" + web.Addr().String(), stop: stop}
+	events, lines := e.watch("alice", watched, "Accept: text/event-stream"), e.watch("alice", watched)
+	stop()
+	said := events.event()
+	for said["data"] == "" { // a comment
+		said = events.event()
+	}
+	for how, raw := range map[string]string{"events": said["data"], "lines": lines.line()} {
+		st, _ := e.object([]byte(raw))["error"].(map[string]any)
+		if text := fmt.Sprint(st); st["code"] != float64(codes.Unavailable) || !strings.Contains(text, serve.Stopping) || !strings.Contains(text, "retryDelay:1s") {
+			t.Errorf("%s end with %s", how, raw)
+		}
+	}
+	if err := await.Value(t, ended, "the end of the edge"); err != nil {
+		t.Error(err)
 	}
 }

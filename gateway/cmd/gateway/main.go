@@ -76,9 +76,9 @@ func (s *settings) Check() error {
 	if s.MaxBody < 1 {
 		errs = append(errs, config.Bad("WAYFARER_MAX_BODY_BYTES", "is %d, below 1", s.MaxBody))
 	}
-	if s.Deadline < time.Millisecond || s.Deadline > 10*time.Minute {
-		errs = append(errs, config.Bad("WAYFARER_DEADLINE", "%s is not from 1ms to 10m", s.Deadline))
-	}
+	// What it has in common with the services has their bounds.
+	common := config.Server{Listen: s.Listen, MetricsListen: s.MetricsListen, MaxReceive: 1 << 20, Grace: s.Grace, Deadline: s.Deadline}
+	errs = append(errs, common.Check())
 	if (s.EdgeCert == "") != (s.EdgeKey == "") {
 		errs = append(errs, config.Bad("WAYFARER_EDGE_TLS_CERT", "and WAYFARER_EDGE_TLS_KEY go together"))
 	}

@@ -159,6 +159,8 @@ func TestBadValuesAreNamed(t *testing.T) {
 	}{
 		"a certificate without its key": {map[string]string{"WAYFARER_EDGE_TLS_CERT": "c"}, []string{"WAYFARER_EDGE_TLS_CERT"}},
 		"half an identity":              {map[string]string{"WAYFARER_CLIENT_ID": "gateway"}, []string{"WAYFARER_TOKEN_URL", "WAYFARER_CLIENT_SECRET"}},
+		"a grace that is over":          {map[string]string{"WAYFARER_GRACE": "-1s"}, []string{"WAYFARER_GRACE"}},
+		"no address to listen on":       {map[string]string{"WAYFARER_LISTEN": "8080", "WAYFARER_METRICS_LISTEN": "x"}, []string{"WAYFARER_LISTEN", "WAYFARER_METRICS_LISTEN"}},
 		"no time at all":                {map[string]string{"WAYFARER_DEADLINE": "0s"}, []string{"WAYFARER_DEADLINE"}},
 		"a body of nothing":             {map[string]string{"WAYFARER_MAX_BODY_BYTES": "0"}, []string{"WAYFARER_MAX_BODY_BYTES"}},
 		"a rate that runs backwards":    {map[string]string{"WAYFARER_LIMIT_ADDRESS_RATE": "-1"}, []string{"WAYFARER_LIMIT_ADDRESS_RATE"}},

@@ -153,7 +153,7 @@ test-deploy:
 PACKAGES ?= ./... github.com/wayfarer-rpg/wayfarer/proto/...
 .PHONY: test-go
 test-go: $(TOOLS)/gotestsum bin/temporaldev node ## the tests alone; PACKAGES=./rules/... restricts them
-	@$(TOOLS)/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg -- -race -timeout 30m $(TESTFLAGS) $(PACKAGES)
+	@$(TOOLS)/gotestsum --format pkgname-and-test-fails --format-hide-empty-pkg -- -race -timeout 60m $(TESTFLAGS) $(PACKAGES)
 
 # CHAOS_MODE, CHAOS_TIME, CHAOS_SEED, CHAOS_EXPEDITIONS, CHAOS_KILL_EVERY and STORE choose the run, see chaos/main.go.
 .PHONY: chaos
@@ -168,7 +168,7 @@ test-chaos: build
 # CRASHFLAGS="-seed 1000 -seeds 5000" chooses others and more.
 .PHONY: test-crash
 test-crash: ## expeditions in one process, whose programs die at every point where they can be seen to have done something
-	@go test -count=1 -timeout 30m ./chaos/crash $(CRASHFLAGS)
+	@go test -count=1 -timeout 60m ./chaos/crash $(CRASHFLAGS)
 
 # BENCH chooses sections (calls, history, throughput, idle, dice, odds, simulation), IDLE how many expeditions are open at
 # once; docs/bench.md has what came of them.

@@ -3,12 +3,16 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"github.com/wayfarer-rpg/wayfarer/rules/play"
 )
 
 var version = "dev"
@@ -18,9 +22,18 @@ func main() {
 	err := root().ExecuteContext(ctx)
 	stop()
 	if err != nil {
-		fmt.Fprintln(os.Stderr, "wayfarer:", err)
+		fmt.Fprintln(os.Stderr, "wayfarer:", explain(err))
 		os.Exit(1)
 	}
+}
+
+// explain is an error for people: a refusal's with the field that is wrong, which is mostly the name of a flag or a place in a file.
+func explain(err error) string {
+	var r *play.Refusal
+	if !errors.As(err, &r) || r.Field == "" {
+		return err.Error()
+	}
+	return strings.Replace(err.Error(), r.Code+": ", r.Code+": "+r.Field+": ", 1)
 }
 
 func root() *cobra.Command {

@@ -127,7 +127,7 @@ func (l *laboratory) plan(cmd *cobra.Command) (balance.Plan, error) {
 		return p, err
 	}
 	if l.party != "default" {
-		p.Party, err = readParty(l.party)
+		p.Party, err = readParty(l.party, p.Ruleset)
 	}
 	return p, err
 }
@@ -173,8 +173,9 @@ func (l *laboratory) readDungeon() (*digger.Dungeon, error) {
 	return &many.Dungeons[i], nil
 }
 
-// readParty reads members in the form of the catalogue's transcripts: a list, or an object with a list "party".
-func readParty(path string) ([]digger.Entrant, error) {
+// readParty reads members in the form of the catalogue's transcripts: a list, or an object with a list "party". Like the service it
+// wants names, and ratings that the ruleset knows (DIG-ABIL-01).
+func readParty(path string, rs *digger.Ruleset) ([]digger.Entrant, error) {
 	raw, err := os.ReadFile(path) //nolint:gosec // the user's own file
 	if err != nil {
 		return nil, fmt.Errorf("--party: %w", err)
@@ -196,7 +197,15 @@ func readParty(path string) ([]digger.Entrant, error) {
 		return nil, fmt.Errorf("--party: %s: %w", path, err)
 	}
 	party := []digger.Entrant{}
-	for _, m := range file.Party {
+	for i, m := range file.Party {
+		if m.Name == "" {
+			return nil, fmt.Errorf("--party: %s: [%d].name: is missing", path, i)
+		}
+		for _, ability := range digger.AbilityNames {
+			if n := m.Abilities.Of(ability); n < rs.DP.AbilityMin || n > rs.DP.AbilityMax {
+				return nil, fmt.Errorf("--party: %s: [%d].abilities.%s: is %d to %d, not %d", path, i, ability, rs.DP.AbilityMin, rs.DP.AbilityMax, n)
+			}
+		}
 		e := digger.Entrant{ID: m.Name, Form: digger.BaseForm, Statblock: &m.Abilities}
 		for i, t := range m.Tools {
 			t.Loaded = true
@@ -300,6 +309,9 @@ func balanceCommand() *cobra.Command {
 	c := &cobra.Command{
 		Use: "balance", Short: "Proposes changes that bring a dungeon into the band of its type", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if limit < 0 {
+				return fmt.Errorf("--changes: %d is below 0", limit)
+			}
 			p, err := l.plan(cmd)
 			if err != nil {
 				return err
@@ -314,7 +326,7 @@ func balanceCommand() *cobra.Command {
 			}
 			if out != "" {
 				if err := save(out, better); err != nil {
-					return err
+					return fmt.Errorf("--out: %w", err)
 				}
 			}
 			band, _ := balance.BandOf(p.Ruleset, better.Type)

@@ -108,6 +108,13 @@ func TestSimulateForPeople(t *testing.T) {
 	}
 }
 
+func TestBalanceRefusesFewerThanNoChanges(t *testing.T) {
+	t.Parallel()
+	if out, err := wayfarer(t, "balance", "--dungeon", "ostrell-granary", "--runs", "10", "--changes", "-1"); err == nil || !strings.Contains(err.Error(), "--changes") {
+		t.Errorf("got %v\n%s", err, out)
+	}
+}
+
 func TestBalanceProposesAndSaves(t *testing.T) {
 	t.Parallel()
 	d := digger.ShippedDungeons()[0]
@@ -148,17 +155,31 @@ func TestSimulateNamesWhatIsWrong(t *testing.T) {
 		"an unknown field of many": {[]string{"--dungeon", file(t, "f.json", `{"dungeons": [{"id": "x", "colour": "red"}]}`)}, `dungeons[0]: there is no field "colour"`},
 		"several, none chosen":     {[]string{"--dungeon", file(t, "c.json", string(digger.ShippedDungeonsDocument()))}, "--id"},
 		"an unknown policy":        {[]string{"--dungeon", "ostrell-granary", "--policy", "bold"}, "bold"},
-		"no runs":                  {[]string{"--dungeon", "ostrell-granary", "--runs", "0"}, "runs"},
-		"eight members":            {[]string{"--dungeon", "ostrell-granary", "--members", "8"}, "members"},
+		"no runs":                  {[]string{"--dungeon", "ostrell-granary", "--runs", "0"}, "INVALID: runs: "},
+		"eight members":            {[]string{"--dungeon", "ostrell-granary", "--members", "8"}, "INVALID: members: "},
 		"a party file of nobody":   {[]string{"--dungeon", "ostrell-granary", "--party", file(t, "d.json", `[]`)}, "party"},
-		"no party file":            {[]string{"--dungeon", "ostrell-granary", "--party", "nowhere.json"}, "--party"},
+		"a member without a name": {
+			[]string{"--dungeon", "ostrell-granary", "--party", file(t, "g.json", `[{"name": "a", "abilities": {}}, {"abilities": {}}]`)}, "[1].name",
+		},
+		"a rating of seven": {
+			[]string{"--dungeon", "ostrell-granary", "--party", file(t, "h.json", `[{"name": "a", "abilities": {"wits": 7}}, {"name": "b"}]`)},
+			"[0].abilities.wits: is 0 to 6, not 7",
+		},
+		"a rating below nothing": {
+			[]string{"--dungeon", "ostrell-granary", "--party", file(t, "i.json", `[{"name": "a"}, {"name": "b", "abilities": {"combat": -1}}]`)},
+			"[1].abilities.combat",
+		},
+		"twins": {
+			[]string{"--dungeon", "ostrell-granary", "--party", file(t, "j.json", `[{"name": "a"}, {"name": "a"}]`)}, "party[1]",
+		},
+		"no party file": {[]string{"--dungeon", "ostrell-granary", "--party", "nowhere.json"}, "--party"},
 		"a strange tool": {[]string{"--dungeon", "ostrell-granary", "--party", file(t, "e.json",
 			`[{"name": "a", "abilities": {}, "tools": []}, {"name": "b", "abilities": {}, "tools": [{"id": "x", "ability": "wits", "rating": "huge"}]}]`)}, "huge"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			out, err := wayfarer(t, append([]string{"simulate"}, c.args...)...)
-			if err == nil || !strings.Contains(err.Error(), c.want) {
+			if err == nil || !strings.Contains(explain(err), c.want) {
 				t.Errorf("got %v, want something with %q\n%s", err, c.want, out)
 			}
 		})

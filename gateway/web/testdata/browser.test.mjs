@@ -60,7 +60,7 @@ before(async () => {
   browser = await chromium.launch({
     executablePath: process.env.CHROMIUM,
     timeout: 240_000, // a busy machine is slow, and not broken
-    args: ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
+    args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"],
   });
   await call("gm", "campaigns", { campaignId: campaign, title: `Marked ${evil}`, members: ["ada", "bram"].map((subject) => ({ subject, role: "ROLE_PLAYER" })) });
   for (const user of ["ada", "bram"]) {

@@ -126,6 +126,12 @@ func TestTheEdgeByTLS(t *testing.T) {
 		{"metrics, by route and method", http.MethodGet, "http://" + at[2] + "/metrics", 200, `rpc_method="wayfarer.party.v1.CampaignService/GetCampaign"`},
 	} {
 		code, _, body, err := ask(tt.method, tt.url)
+		if strings.HasPrefix(tt.name, "metrics") { // a request is measured after it is answered
+			await.Until(t, tt.name, func() (bool, any) {
+				code, _, body, err = ask(tt.method, tt.url)
+				return strings.Contains(body, tt.want), body
+			})
+		}
 		if err != nil || code != tt.code || !strings.Contains(body, tt.want) {
 			t.Errorf("%s: %d, %v: %.2000s", tt.name, code, err, body)
 		}

@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
+	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/auth"
 	"github.com/wayfarer-rpg/wayfarer/internal/config"
+	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/mongo"
 	"github.com/wayfarer-rpg/wayfarer/internal/journal/sqlite"
@@ -47,9 +50,12 @@ type Program struct {
 	tls           *serve.TLS
 	tokens        *auth.TokenSource
 	closers       []func() error
+	// probes are what is served beside, from the start on: a program that waits for its store is alive.
+	probes atomic.Pointer[http.Handler]
 }
 
-// Open installs the telemetry, reads the certificates and opens the store. What is opened is closed by Close.
+// Open installs the telemetry, reads the certificates and opens the store, for which it waits until ctx ends if that is away.
+// Metrics and probes are served meanwhile. What is opened is closed by Close.
 func Open(ctx context.Context, name, version string, env Common) (_ *Program, err error) {
 	p := &Program{name: name, version: version, env: env, Logger: serve.NewLogger(os.Stderr, name, env.Server.LogLevel)}
 	slog.SetDefault(p.Logger) // what libraries say comes as JSON, too
@@ -68,11 +74,60 @@ func Open(ctx context.Context, name, version string, env Common) (_ *Program, er
 		URL: env.Identity.TokenURL, ClientID: env.Identity.ClientID, ClientSecret: string(env.Identity.ClientSecret),
 		Audience: env.Auth.Audience, Logger: p.Logger,
 	}
-	if p.Store, err = p.openStore(ctx); err != nil {
+	if err := p.serveProbes(ctx); err != nil {
 		return nil, err
+	}
+	if p.Store, err = p.awaitStore(ctx); err != nil {
+		return nil, errors.Join(err, p.Close())
 	}
 	p.OnClose(p.Store.Close)
 	return p, nil
+}
+
+// storeRetry is how long after a look for a store that is away the next one comes.
+const storeRetry = time.Second
+
+// awaitStore opens the store once it is there. A program that ended instead would be started again later and later.
+func (p *Program) awaitStore(ctx context.Context) (journal.Store, error) {
+	for told := false; ; told = true {
+		store, err := p.openStore(ctx)
+		switch {
+		case err == nil:
+			return store, nil
+		case ctx.Err() != nil:
+			return nil, fmt.Errorf("told to end while waiting for the store: %w", err)
+		case fault.KindOf(err) != fault.Unavailable:
+			return nil, err
+		case !told:
+			p.Logger.WarnContext(ctx, "waiting for the store", "err", err)
+		}
+		select {
+		case <-ctx.Done():
+		case <-time.After(storeRetry):
+		}
+	}
+}
+
+// serveProbes begins to serve metrics and probes, if an address is set for them.
+func (p *Program) serveProbes(ctx context.Context) error {
+	if p.env.Server.MetricsListen == "" {
+		return nil
+	}
+	lis, err := net.Listen("tcp", p.env.Server.MetricsListen)
+	if err != nil {
+		return fmt.Errorf("WAYFARER_METRICS_LISTEN: %w", err)
+	}
+	waiting := serve.Waiting(p.telemetry.Metrics())
+	p.probes.Store(&waiting)
+	beside, cancel := context.WithCancel(context.WithoutCancel(ctx)) // they are there to the end of the drain
+	done := make(chan error, 1)
+	go func() {
+		done <- serve.HTTP(beside, lis, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			(*p.probes.Load()).ServeHTTP(w, r)
+		}), time.Second)
+	}()
+	p.OnClose(func() error { cancel(); return <-done })
+	return nil
 }
 
 func (p *Program) openStore(ctx context.Context) (journal.Store, error) {
@@ -134,16 +189,8 @@ func (p *Program) Serve(ctx context.Context, server *serve.Server) error {
 	if err != nil {
 		return fmt.Errorf("WAYFARER_LISTEN: %w", err)
 	}
-	if p.env.Server.MetricsListen != "" {
-		metrics, err := net.Listen("tcp", p.env.Server.MetricsListen)
-		if err != nil {
-			return errors.Join(fmt.Errorf("WAYFARER_METRICS_LISTEN: %w", err), lis.Close())
-		}
-		beside, cancel := context.WithCancel(ctx)
-		done := make(chan error, 1)
-		go func() { done <- serve.HTTP(beside, metrics, server.Probes(p.telemetry.Metrics()), time.Second) }()
-		p.OnClose(func() error { cancel(); return <-done })
-	}
+	probes := server.Probes(p.telemetry.Metrics())
+	p.probes.Store(&probes)
 	p.Logger.InfoContext(ctx, "serving", "address", lis.Addr().String(), "version", p.version)
 	return server.Serve(ctx, lis)
 }

@@ -3,6 +3,7 @@ package mongo
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -56,4 +57,26 @@ func TestWhatIsAway(t *testing.T) {
 func saysAway(err error) bool {
 	var e *journal.Error
 	return errors.As(err, &e) && e.Reason == journal.ReasonStoreAway
+}
+
+// What cannot be reached when it is opened is away, whoever is to blame; what is said of it names no password.
+func TestOpeningWhatIsAway(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		uri  string
+		away bool
+	}{
+		"nobody listens":             {"mongodb://u:swordfish@127.0.0.1:1/?serverSelectionTimeoutMS=50", true},
+		"a name that nobody knows":   {"mongodb://u:swordfish@nowhere.invalid/?serverSelectionTimeoutMS=50", true},
+		"a record that nobody knows": {"mongodb+srv://u:swordfish@nowhere.invalid/", true},
+		"no uri":                     {"mongodb://u:swordfish@/?x", false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := Open(t.Context(), tt.uri, "none")
+			if err == nil || saysAway(err) != tt.away || strings.Contains(err.Error(), "swordfish") {
+				t.Errorf("away: %v, of %v", saysAway(err), err)
+			}
+		})
+	}
 }

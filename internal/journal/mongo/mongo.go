@@ -16,6 +16,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"slices"
 	"strings"
 	"time"
@@ -160,7 +161,8 @@ type Store struct {
 const gallop = 4
 
 // Open connects to the server at uri and creates the indexes of the database that it lacks. Settings of read and
-// write concern and of read preference in the uri are overruled. Close disconnects.
+// write concern and of read preference in the uri are overruled. Close disconnects. It fails with UNAVAILABLE STORE_UNAVAILABLE
+// while the server is away: then it may be called again.
 func Open(ctx context.Context, uri, database string) (*Store, error) {
 	opts := options.Client().ApplyURI(uri).
 		SetWriteConcern(writeconcern.Majority()).
@@ -174,16 +176,24 @@ func Open(ctx context.Context, uri, database string) (*Store, error) {
 		opts.SetServerSelectionTimeout(selectionTimeout)
 	}
 	client, err := mongo.Connect(opts)
-	if err != nil {
+	var dns *net.DNSError
+	switch {
+	case errors.As(err, &dns): // of mongodb+srv
+		return nil, journal.Away(fmt.Errorf("look up %s: %s", dns.Name, dns.Err)) //nolint:err113 // without the rest of what the driver says, see below
+	case err != nil:
 		// The driver's message may quote the uri, and with it a password.
 		return nil, errors.New("open journal: the MongoDB uri is not valid")
 	}
 	db := client.Database(database)
 	s := &Store{client: client, records: db.Collection(Records), heads: db.Collection(Heads), owing: db.Collection(Owings), firsts: db.Collection(Firsts), limit: *opts.Timeout}
-	if err := s.createIndexes(ctx, db); err != nil {
-		return nil, errors.Join(fmt.Errorf("open journal in database %s: %w", database, err), s.Close()) //nolint:contextcheck // closes also when ctx has ended
+	err = s.createIndexes(ctx, db)
+	if err == nil {
+		err = s.look(ctx, db)
 	}
-	if err := s.look(ctx, db); err != nil {
+	if err != nil {
+		if ctx.Err() == nil && isAway(err) {
+			err = journal.Away(err)
+		}
 		return nil, errors.Join(fmt.Errorf("open journal in database %s: %w", database, err), s.Close()) //nolint:contextcheck // closes also when ctx has ended
 	}
 	return s, nil

@@ -12,6 +12,7 @@ function* wordsOf(key) {
   for (let j = 0; ; j++) for (let at = 0, block = hmac(key, uint(j, 4)); at < 32; at += 8) yield block.readBigUInt64BE(at);
 }
 function faceOf(words, n) {
+  if (n < 1n) throw new Error(`a die of ${n} sides`);
   for (const limit = n * (2n ** 64n / n); ; ) {
     const w = words.next().value;
     if (w < limit) return Number(1n + (w % n));
@@ -44,6 +45,7 @@ if (text.startsWith('{"wayfarer_journal"')) {
   const encoding = v.sides ? "hex" : "base64", seed = Buffer.from(v.seed, encoding);
   if (v.commitment) equal("commitment", v.commitment, commitment(seed).toString(encoding));
   if (v.sides) check(`vector ${v.index}`, seed, v.client_seed, v.index, v.sides.map((sides, i) => ({ sides, face: v.faces[i] })));
-  else for (const d of v.draws) check(`roll ${d.index}`, seed, v.clientSeed, d.index, d.dice);
+  else for (const d of v.draws) check(`roll ${d.index}`, seed, v.clientSeed ?? v.client_seed, d.index, d.dice);
 }
+if (!faces) throw new Error("there are no dice to check");
 console.log(`${faces} faces are right`);

@@ -461,6 +461,18 @@ func TestDiceAreVerifiedOffline(t *testing.T) {
 		"an export that was changed": {[]string{file(t, "e.ndjson", strings.Replace(export, `"purpose":"arms"`, `"purpose":"legs"`, 1))}, "the checksum is not that of the file", ""},
 		"an export that was cut off": {[]string{file(t, "e.ndjson", export[:len(export)-9])}, "cut off", ""},
 		"no JSON":                    {[]string{file(t, "e.json", "hello")}, "invalid character", ""},
+		"a misspelt name":            {[]string{file(t, "e.json", `{"seed": "`+zeros+`", "rolls": []}`)}, `unknown field "rolls"`, ""},
+		"no draws":                   {[]string{file(t, "e.json", `{"seed": "`+zeros+`", "draws": []}`)}, "has no dice of the stream", ""},
+		"dice by hand only": {
+			[]string{file(t, "e.json", `{"seed": "`+zeros+`", "draws": [{"index": 1, "dice": [{"sides": 6, "face": 1, "reported": true}]}]}`)},
+			"has no dice of the stream", "",
+		},
+		"two objects": {[]string{file(t, "e.json", `{"seed": "`+zeros+`", "draws": []} {}`)}, "something follows", ""},
+		// The first of the vectors in docs/dice.md has an empty client seed, the third "the table's own words".
+		"a client seed as the API takes it too": {
+			[]string{file(t, "e.json", `{"seed": "AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8=", "client_seed": "the table's own words",
+				"draws": [{"index": 1, "dice": [{"sides": 4, "face": 4}, {"sides": 6, "face": 6}, {"sides": 8, "face": 2}, {"sides": 10, "face": 5}]}]}`)}, "", "right",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -487,6 +499,12 @@ func TestDiceAreVerifiedOffline(t *testing.T) {
 		n := regexp.MustCompile(`(\d+) faces of`).FindStringSubmatch(ours)[1]
 		if said, err := run(out); err != nil || strings.TrimSpace(said) != n+" faces are right" || n == "0" {
 			t.Errorf("a real export: %v, %s, ours %s", err, said, n)
+		}
+		for name, text := range map[string]string{"nothing": "[]", "no draws": `{"seed": "", "draws": []}`, "a die of less than one side": `{"seed": "` + zeros + `",
+			"draws": [{"index": 1, "dice": [{"sides": -6, "face": 1}]}]}`} {
+			if said, err := run(file(t, "d.json", text)); err == nil {
+				t.Errorf("%s: %s", name, said)
+			}
 		}
 		for name, text := range map[string]string{"a face": changed(export, d6, otherFace), "seeds": seedOf(export)} {
 			if said, err := run(file(t, "e.ndjson", resealed(t, text))); err == nil || !strings.Contains(said, "it says") {

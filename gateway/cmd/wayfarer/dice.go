@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"errors"
@@ -232,20 +233,27 @@ func (v *verifier) verdict() error {
 	return err
 }
 
-// draws checks the form of POST /v1/dice:verify.
+// draws checks the form of POST /v1/dice:verify. A misspelt name would leave dice out, so that it is refused.
 func (v *verifier) draws(raw []byte) error {
 	var in struct {
-		Seed       []byte `json:"seed"`
-		ClientSeed string `json:"clientSeed"`
-		Commitment []byte `json:"commitment"`
-		Draws      []struct {
+		Seed        []byte `json:"seed"`
+		ClientSeed  string `json:"clientSeed"`
+		ClientSeed2 string `json:"client_seed"` // as the API takes it too
+		Commitment  []byte `json:"commitment"`
+		Draws       []struct {
 			Index int   `json:"index"`
 			Dice  []die `json:"dice"`
 		} `json:"draws"`
 	}
-	if err := json.Unmarshal(raw, &in); err != nil {
+	dec := json.NewDecoder(bytes.NewReader(raw))
+	dec.DisallowUnknownFields()
+	if err := dec.Decode(&in); err != nil {
 		return err
 	}
+	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
+		return errors.New("something follows the object")
+	}
+	in.ClientSeed = cmp.Or(in.ClientSeed, in.ClientSeed2)
 	s := &seeded{name: "-", client: in.ClientSeed, seed: in.Seed, revealed: true}
 	if err := v.stream(s, in.Commitment); err != nil {
 		return err
@@ -257,6 +265,9 @@ func (v *verifier) draws(raw []byte) error {
 		if err := v.roll(s, fmt.Sprintf("roll %d", d.Index), d.Index, d.Dice); err != nil {
 			return err
 		}
+	}
+	if s.rolls == 0 {
+		return errors.New("draws: has no dice of the stream")
 	}
 	return nil
 }

@@ -148,7 +148,11 @@ export class Wayfarer {
           signal: over.signal,
         });
         if (!res.body) return;
-        for await (const e of parseEvents(this.#unlessSilent(res.body, over))) {
+        // A comment of the server shows that it was reached: a watch may be quiet for weeks, and lose its connection many times.
+        const reached = (chunk: Uint8Array): void => {
+          if (chunk[0] === COLON) failures = 0;
+        };
+        for await (const e of parseEvents(this.#unlessSilent(res.body, over, reached))) {
           const data = JSON.parse(e.data) as { error?: Status };
           if (e.event === "error") throw new WayfarerError(0, data.error ?? {});
           seq = e.id || seq;
@@ -215,7 +219,7 @@ export class Wayfarer {
   }
 
   /** Passes a body on, and gives the connection up when nothing has come for too long. */
-  async *#unlessSilent(body: ReadableStream<Uint8Array>, connection: AbortController): AsyncGenerator<Uint8Array, void, undefined> {
+  async *#unlessSilent(body: ReadableStream<Uint8Array>, connection: AbortController, came: (chunk: Uint8Array) => void): AsyncGenerator<Uint8Array, void, undefined> {
     const reader = body.getReader();
     let timer: ReturnType<typeof setTimeout> | undefined;
     try {
@@ -224,6 +228,7 @@ export class Wayfarer {
         const { done, value } = await reader.read();
         clearTimeout(timer);
         if (done) return;
+        came(value);
         yield value;
       }
     } finally {
@@ -232,6 +237,9 @@ export class Wayfarer {
     }
   }
 }
+
+/** What a comment of a stream of events begins with. */
+const COLON = ":".charCodeAt(0);
 
 /** An argument that may be left out where nothing in it is needed. */
 type Optional<T> = Record<never, never> extends T ? [init?: T] : [init: T];

@@ -168,6 +168,14 @@ test("a stream that the server stops resumes where the server says that it helps
   await assert.rejects(seqs(removed.client), (err) => err instanceof WayfarerError && err.code === "PERMISSION_DENIED" && err.http === 0);
 });
 
+test("a watch in which nothing happens outlives any number of lost connections", async () => {
+  const error = 'event: error\ndata: {"error":{"code":14,"message":"stopping","details":[]}}\n\n';
+  const lost = Array.from({ length: 20 }, (_, i) => (i % 2 ? stream(": \n\n", true) : stream(": \n\n" + error)));
+  const { client, sent } = played([...lost, stream(record(1))], { attempts: 3 });
+  assert.deepEqual(await seqs(client), [1]);
+  assert.equal(sent.length, 21);
+});
+
 test("a watch gives up only after failures in a row", async () => {
   const cut = () => new TypeError("fetch failed");
   const { client, sent } = played([cut(), stream(record(1), true), cut(), stream(record(2), true), cut(), cut()], { attempts: 3 });

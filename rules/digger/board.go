@@ -72,13 +72,16 @@ type act struct {
 	apart, riskRoll, gain             int
 }
 
-// act returns what a member contributes with the tool at a place, -1 for none.
-func (s *seat) act(member, tool int, risk bool) act {
-	a := act{member: member, tool: tool, risk: risk}
+// act adds what a member contributes with the tool at a place, -1 for none.
+func (g *round) act(member, tool int, risk bool) {
+	s := &g.seats[member]
+	s.acted = true
+	g.acts = append(g.acts, act{})
+	a := &g.acts[len(g.acts)-1] // filled in where it is: a copy would cost as much again
+	a.member, a.tool, a.risk = member, tool, risk
 	if tool >= 0 {
 		a.bonus = s.tools[tool].bonus
 	}
-	return a
 }
 
 // force is a condition or an effect in force, with what it gives now.
@@ -115,16 +118,15 @@ func (w *sway) add(x *gifts, ability field) {
 
 // weigh adds up what the conditions do.
 func (g *round) weigh() {
-	var all sway
+	g.sway = sway{}
 	for i := range g.conditions {
-		all.add(g.conditions[i].gifts, g.card.ability)
+		g.sway.add(g.conditions[i].gifts, g.card.ability)
 	}
-	g.sway = all
 }
 
-// whole adds up what conditions and effects do.
-func (g *round) whole() sway {
-	all := g.sway
+// whole sets all to what conditions and effects do together.
+func (g *round) whole(all *sway) {
+	*all = g.sway
 	for i := range g.effects {
 		x := &g.effects[i]
 		all.add(x.gifts, g.card.ability)
@@ -132,7 +134,6 @@ func (g *round) whole() sway {
 		all.exhaustion += x.value[partyExhaustion]
 		all.personal = all.personal || x.personal
 	}
-	return all
 }
 
 // open makes the board that of a run with nothing drawn yet.
@@ -169,10 +170,8 @@ func boardOf(r Run, dice *play.Dice) *round {
 		}
 		for _, a := range p.Acts {
 			if i := g.index(a.Member); i >= 0 {
-				s := &g.seats[i]
-				s.acted = true
-				tool := slices.IndexFunc(s.tools, func(t held) bool { return a.Tool != 0 && t.number == a.Tool })
-				g.acts = append(g.acts, s.act(i, tool, a.Risk))
+				tool := slices.IndexFunc(g.seats[i].tools, func(t held) bool { return a.Tool != 0 && t.number == a.Tool })
+				g.act(i, tool, a.Risk)
 			}
 		}
 	}
@@ -257,17 +256,11 @@ func (g *round) completer() int {
 	return g.drawer
 }
 
-func (g *round) tn() int {
-	switch g.kind {
-	case climaxCard:
-		return g.card.tn + g.dungeon.TNBonus.Climax
-	case finalCard:
-		return g.card.tn + g.dungeon.TNBonus.Final
-	}
-	return g.card.tn
+func (g *round) modifier() int {
+	var all sway
+	g.whole(&all)
+	return all.score
 }
-
-func (g *round) modifier() int { return g.whole().score }
 
 // toward is one effect's part of M; used is the ability of the challenge on which the effect was used last.
 func (g *round) toward(x *gifts, used field) int {
@@ -435,8 +428,7 @@ func (g *round) contribute(member, tool int, risk bool) error {
 			return err
 		}
 	}
-	s.acted = true
-	g.acts = append(g.acts, s.act(member, tool, risk))
+	g.act(member, tool, risk)
 	if g.tells {
 		g.tellAct(s, tool, risk)
 	}
@@ -477,7 +469,9 @@ func (g *round) begin(r *rule, user int) {
 	i := g.effectOf(r)
 	if i < 0 {
 		i = len(g.effects)
-		g.effects = append(g.effects, effect{force: force{rule: r, gifts: g.due(r, r.at(1)), phase: 1}, ability: g.card.ability})
+		g.effects = append(g.effects, effect{})
+		e := &g.effects[i]
+		e.rule, e.gifts, e.phase, e.ability = r, g.due(r, r.at(1)), 1, g.card.ability
 	} else {
 		g.restart(&g.effects[i])
 	}
@@ -540,8 +534,13 @@ func (g *round) complete(member int, override bool) error {
 
 // resolve is steps C2 to C12.
 func (g *round) resolve() {
-	rs, all := g.rs, g.whole()
-	e := Completed{Round: g.number, Card: g.card.ID, TN: g.tn(), Modifier: all.score, Outcome: Running}
+	var (
+		rs  = g.rs
+		all sway
+		e   Completed
+	)
+	g.whole(&all)
+	e.Round, e.Card, e.TN, e.Modifier, e.Outcome = g.number, g.card.ID, g.card.tn, all.score, Running
 	for i := range g.acts { // C3, C4
 		a := &g.acts[i]
 		s := &g.seats[a.member]
@@ -628,8 +627,11 @@ func (g *round) toll(all *sway, e *Completed) {
 	}
 	for i := range g.effects {
 		x, missed := &g.effects[i], false
+		if !x.personal {
+			continue
+		}
 		for j := range g.acts {
-			if a := &g.acts[j]; x.personal && slices.Contains(x.users, a.member) {
+			if a := &g.acts[j]; slices.Contains(x.users, a.member) {
 				missed = missed || !a.success
 				if x.instead {
 					a.apart += x.value[userExhaustionInstead] - x.value[partyExhaustion]
@@ -678,15 +680,15 @@ func (g *round) close(e *Completed) {
 	}
 	kept := 0
 	for i := range g.effects {
-		x := &g.effects[i]
-		if x.phase >= len(x.phases) {
+		if x := &g.effects[i]; x.phase >= len(x.phases) {
 			continue
 		}
+		if kept < i {
+			g.effects[kept] = g.effects[i]
+		}
+		x := &g.effects[kept]
 		x.phase++
 		x.owed, x.gifts = nil, g.due(x.rule, x.at(x.phase))
-		if kept < i {
-			g.effects[kept] = *x
-		}
 		kept++
 	}
 	g.effects = g.effects[:kept]

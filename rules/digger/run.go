@@ -196,7 +196,7 @@ func (r Run) TN() int {
 	if r.Pending == nil {
 		return 0
 	}
-	return boardOf(r, nil).tn()
+	return boardOf(r, nil).card.tn
 }
 
 // Completer returns who ends the pending round: the drawer, or the leader when the drawer has left (DIG-ACT-04).

@@ -433,7 +433,7 @@ type planner struct {
 	risk []bool
 	// turns are those who may risk, each by a number that is smaller the sooner they would.
 	turns []int
-	// n counts those who can act, sum is what they have without their dice, planned are the traits of planned tools, offers the
+	// n counts those who can act, sum is what they have without their dice, planned are the scoring traits of planned tools, offers the
 	// tools that fit the challenge and have uses left.
 	n, sum  int
 	planned []*rule
@@ -493,7 +493,7 @@ func (p *planner) plan() {
 	if p.policy == NoTools {
 		return
 	}
-	p.safe = p.tn()*p.n - p.enough[p.kind][p.n]
+	p.safe = p.card.tn*p.n - p.enough[p.kind][p.n]
 	if len(p.offers) > 0 {
 		p.cleanse()
 		p.protect()
@@ -508,7 +508,7 @@ func (p *planner) short() bool { return p.sum < p.safe }
 // worth is what a tool adds to the party's sum in this round.
 func (p *planner) worth(t *gear) int {
 	w := t.bonus
-	for _, r := range t.traits {
+	for _, r := range t.scoring {
 		if slices.Contains(p.planned, r) {
 			continue
 		}
@@ -535,7 +535,7 @@ func (p *planner) worth(t *gear) int {
 func (p *planner) take(o *offer, worth int) {
 	p.sum += worth
 	p.use[o.member] = o.tool
-	p.planned = append(p.planned, o.traits...)
+	p.planned = append(p.planned, o.scoring...)
 }
 
 // takeFirst plans the first member's tool that is such an aid, of those without a planned tool.
@@ -617,10 +617,6 @@ func (p *planner) takeRisks() {
 			p.turns = append(p.turns, s.exhaustion<<placeBits|i)
 		}
 	}
-	wanted := len(p.turns) // what adds nothing is tried by all
-	if bonus := p.rs.Risk.Bonus; bonus > 0 {
-		wanted = (p.safe - p.sum + bonus - 1) / bonus
-	}
 	for _, t := range p.turns {
 		sooner := 0
 		for _, o := range p.turns {
@@ -628,7 +624,7 @@ func (p *planner) takeRisks() {
 				sooner++
 			}
 		}
-		p.risk[t&(1<<placeBits-1)] = sooner < wanted
+		p.risk[t&(1<<placeBits-1)] = p.sum+sooner*p.rs.Risk.Bonus < p.safe
 	}
 }
 

@@ -74,6 +74,11 @@ func (x *gifts) add(p Phase) {
 	}
 }
 
+// scores tells whether anything is there that changes a score.
+func (x gifts) scores() bool {
+	return slices.ContainsFunc(x.value[:exhaustion], func(v int) bool { return v != 0 })
+}
+
 // join puts in what another phase gives.
 func (x *gifts) join(o *gifts) {
 	for f, v := range o.value {
@@ -138,7 +143,7 @@ type known struct {
 	// comes into force is advanced.
 	conditions       []*rule
 	clears, advanced bool
-	// tn is without the dungeon's addition; the others are exploration and exhaustion by level.
+	// tn is with the dungeon's addition (DIG-RES-03); the others are exploration and exhaustion by level.
 	tn, success, failure, partySuccess, partyFailure, individualFailure int
 }
 
@@ -167,8 +172,15 @@ func newTables(rs *Ruleset, d *Dungeon) *tables {
 		c := &d.Cards[i]
 		k := kindOf(c.Kind)
 		t.decks[k] = append(t.decks[k], i)
+		addition := 0
+		switch k {
+		case climaxCard:
+			addition = d.TNBonus.Climax
+		case finalCard:
+			addition = d.TNBonus.Final
+		}
 		t.cards[i] = known{
-			Card: c, ability: fieldOf(c.Ability), tn: at(rs.Challenge.TN, c.Level),
+			Card: c, ability: fieldOf(c.Ability), tn: at(rs.Challenge.TN, c.Level) + addition,
 			success: at(rs.Exploration.Success, c.Level), failure: at(rs.Exploration.Failure, c.Level),
 			partySuccess: at(rs.Exhaustion.PartySuccess, c.Level), partyFailure: at(rs.Exhaustion.PartyFailure, c.Level),
 			individualFailure: at(rs.Exhaustion.IndividualFailure, c.Level),
@@ -237,10 +249,10 @@ type gear struct {
 	// bonus is what it adds to its user's total, strain what a failure at risk costs them more.
 	bonus, strain int
 	// traits are those that do something in play, in the order of step A5: they begin an effect or empty the conditions;
-	// clears tells that one does the latter.
-	traits []*rule
-	clears bool
-	aids   aid
+	// clears tells that one does the latter. Scoring are those of them that may change a score.
+	traits, scoring []*rule
+	clears          bool
+	aids            aid
 }
 
 // aid is what the reference policy asks of a tool: which of these qualities it has. A drawback is none.
@@ -273,6 +285,9 @@ func (t *tables) gear(x *Tool, number int) *gear {
 		o.clears = o.clears || r.clears
 		if r.clears || len(r.phases) > 0 {
 			o.traits = append(o.traits, r)
+		}
+		if r.clears || slices.ContainsFunc(r.phases, gifts.scores) {
+			o.scoring = append(o.scoring, r)
 		}
 		if i < len(x.Qualities) {
 			o.aids |= r.aid()

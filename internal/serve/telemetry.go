@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net/http"
+	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
@@ -30,6 +33,8 @@ type TelemetryConfig struct {
 	Endpoint string
 	// Ratio of traces kept of those that begin here, 0 to 1; those that come from elsewhere are kept if they were there.
 	Ratio float64
+	// LastWords is how long the last traces and metrics may take to be sent at the end; 0 means 10 s.
+	LastWords time.Duration
 }
 
 // Telemetry is a program's traces and metrics.
@@ -37,6 +42,8 @@ type Telemetry struct {
 	traces   *sdktrace.TracerProvider
 	metrics  *sdkmetric.MeterProvider
 	registry *prometheus.Registry
+
+	lastWords time.Duration
 }
 
 // NewTelemetry sets up traces and metrics. An unreachable collector is no error: spans are dropped until it is there.
@@ -70,7 +77,7 @@ func NewTelemetry(ctx context.Context, cfg TelemetryConfig) (*Telemetry, error) 
 	return &Telemetry{
 		traces:   sdktrace.NewTracerProvider(append(opts, sdktrace.WithSampler(sampler))...),
 		metrics:  sdkmetric.NewMeterProvider(append(readers, sdkmetric.WithReader(exporter))...),
-		registry: registry,
+		registry: registry, lastWords: orDefault(cfg.LastWords, 10*time.Second),
 	}, nil
 }
 
@@ -87,7 +94,18 @@ func (t *Telemetry) Metrics() http.Handler {
 	return promhttp.HandlerFor(t.registry, promhttp.HandlerOpts{Registry: t.registry, EnableOpenMetrics: true})
 }
 
-// Stop sends what is still here and ends, as [Server.OnStop] wants it.
+// Stop sends what is still here and ends, as [Server.OnStop] wants it. That a collector is away holds no end up for long, nor
+// does it make it a bad one.
 func (t *Telemetry) Stop(ctx context.Context) error {
-	return errors.Join(t.traces.Shutdown(ctx), t.metrics.Shutdown(ctx))
+	ctx, cancel := context.WithTimeout(ctx, t.lastWords)
+	defer cancel()
+	var traces, metrics error
+	var both sync.WaitGroup
+	both.Go(func() { traces = t.traces.Shutdown(ctx) })
+	both.Go(func() { metrics = t.metrics.Shutdown(ctx) })
+	both.Wait()
+	if err := errors.Join(traces, metrics); err != nil {
+		slog.WarnContext(ctx, "the last traces and metrics are lost", "err", err)
+	}
+	return nil
 }

@@ -101,7 +101,7 @@ func TestOneTraceFromClientToServer(t *testing.T) {
 	metrics.RegisterMetricsServiceServer(srv, measured)
 	go func() { _ = srv.Serve(lis) }()
 	t.Cleanup(srv.Stop)
-	tel, err := serve.NewTelemetry(t.Context(), serve.TelemetryConfig{Program: "test", Version: "1", Endpoint: "http://" + lis.Addr().String(), Ratio: 1})
+	tel, err := serve.NewTelemetry(t.Context(), serve.TelemetryConfig{Program: "test", Version: "1", Endpoint: "http://" + lis.Addr().String(), Ratio: 1, LastWords: await.Limit})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -168,6 +168,18 @@ func TestOneTraceFromClientToServer(t *testing.T) {
 	}
 	if kinds[tracev1.Span_SPAN_KIND_CLIENT] != 1 || kinds[tracev1.Span_SPAN_KIND_SERVER] != 1 {
 		t.Errorf("spans of the trace: %v of %d", kinds, len(got.all))
+	}
+}
+
+// A collector that is away holds no end up for long, and makes it no bad one.
+func TestTelemetryWhoseCollectorIsAway(t *testing.T) {
+	t.Parallel()
+	tel, err := serve.NewTelemetry(t.Context(), serve.TelemetryConfig{Program: "test", Endpoint: "http://127.0.0.1:1", Ratio: 1, LastWords: 20 * time.Millisecond})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := tel.Stop(t.Context()); err != nil {
+		t.Error(err)
 	}
 }
 

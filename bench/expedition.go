@@ -138,7 +138,7 @@ func (q *quest) addExpedition(ctx context.Context) error {
 	return q.add(ctx, questing, func(store journal.Store, members *adapter.RemoteMembers, conn func(service string) *grpc.ClientConn) (func(grpc.ServiceRegistrar), func() error, error) {
 		player := adapter.Caller{Membership: adapter.Membership{Role: typev1.Role_ROLE_PLAYER}}
 		s, err := expedition.New(expedition.Config{
-			Store: store, Temporal: temporal, TaskQueue: "expedition", Members: roles{members}, Travel: conn(marching), Dungeon: conn(delving),
+			Store: store, Temporal: temporal, TaskQueue: "expedition", Members: roles{members}, Travel: conn(marching), Dungeon: conn(delving), Party: conn(parties),
 			Redact: func(m proto.Message) proto.Message { return adapter.Redact(player, m) }, Logger: q.log, Grace: drain,
 		})
 		if err != nil {

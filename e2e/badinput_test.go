@@ -253,6 +253,14 @@ func (m *messed) badInputs() map[string]badInput {
 			token: "dov", method: journeys + "Move", req: move("gm", object{"character": m.stray}),
 			http: http.StatusNotFound, code: codes.NotFound, reason: "NOT_FOUND", field: "character", of: m.road,
 		},
+		"an expedition of a company that does not exist": {
+			token: "ada", method: expeditions + "CreateExpedition", req: object{"parent": m.campaign, "title": "Out", "company": m.campaign + "/companies/none"},
+			http: http.StatusNotFound, code: codes.NotFound, reason: "NOT_FOUND", field: "company", of: m.campaign,
+		},
+		"an expedition of another campaign's company": {
+			token: "ada", method: expeditions + "CreateExpedition", req: object{"parent": m.campaign, "title": "Out", "company": "campaigns/none/companies/none"},
+			http: http.StatusNotFound, code: codes.NotFound, reason: "NOT_FOUND", field: "company", of: m.campaign,
+		},
 		"somebody without a role reads another campaign's character": {
 			token: "ada", method: characters + "GetCharacter", req: object{"name": m.stray},
 			http: http.StatusNotFound, code: codes.NotFound, reason: "NOT_FOUND", of: m.campaign,

@@ -295,7 +295,7 @@ func (r roles) Role(ctx context.Context, campaign, subject string) (typev1.Role,
 func (h *house) expedition(l *life) (service, error) {
 	player := adapter.Caller{Membership: adapter.Membership{Role: typev1.Role_ROLE_PLAYER}}
 	s, err := expedition.New(expedition.Config{
-		Store: l.keeps(), Temporal: h.temporal.client, TaskQueue: "crash", Members: roles{l.campaigns()}, Travel: conn{l}, Dungeon: conn{l},
+		Store: l.keeps(), Temporal: h.temporal.client, TaskQueue: "crash", Members: roles{l.campaigns()}, Travel: conn{l}, Dungeon: conn{l}, Party: conn{l},
 		Redact: func(m proto.Message) proto.Message { return adapter.Redact(player, m) }, Logger: h.log, Clock: h.clock,
 	})
 	if err != nil {

@@ -95,7 +95,7 @@ func (s *Server) mayJoin(ctx context.Context, caller adapter.Caller, j journey, 
 		return play.Refuse(reasonTravels, "%s travels here already", who.Character).On("character")
 	case slices.Contains(j.Gone, who.Character):
 		// A lender closes a holder that has given back.
-		return play.Refuse(reasonHasLeft, "%s was part of this journey before", who.Character).On("character")
+		return play.Refuse(reasonHasLeft, "%s was part of this journey before and cannot join it again, only another one", who.Character).On("character")
 	}
 	for _, l := range c.GetLeases() {
 		if l.GetFacet() == partyv1.Facet_FACET_VITALS {

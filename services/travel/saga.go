@@ -225,11 +225,35 @@ func (s *Server) EndJourney(ctx context.Context, req *travelv1.EndJourneyRequest
 
 // AbandonJourney implements JourneyService.
 func (s *Server) AbandonJourney(ctx context.Context, req *travelv1.AbandonJourneyRequest) (*travelv1.AbandonJourneyResponse, error) {
+	if req.GetValidateOnly() {
+		return s.mayAbandon(ctx, req)
+	}
 	p, err := s.end(ctx, req, true)
 	if err != nil {
 		return nil, err
 	}
 	return adapter.Redact(p.caller, &travelv1.AbandonJourneyResponse{Record: p.Record, Journey: p.journey(), Events: p.Events}), nil
+}
+
+// mayAbandon answers as AbandonJourney would now, and does nothing.
+func (s *Server) mayAbandon(ctx context.Context, req *travelv1.AbandonJourneyRequest) (*travelv1.AbandonJourneyResponse, error) {
+	cmd, err := s.command(ctx, req, req.GetName())
+	if err != nil {
+		return nil, err
+	}
+	at, err := s.journeys.Load(ctx, req.GetName())
+	switch {
+	case err != nil:
+		return nil, missing(err, "name", req.GetName())
+	case cmd.Refusal != nil:
+		return nil, cmd.Refusal
+	case cmd.Etag != "" && cmd.Etag != at.Etag():
+		return nil, fault.New(fault.Aborted, journal.ReasonEtagMismatch, "%s has changed since the etag was given", req.GetName()).At("etag", "is of another state")
+	}
+	if err := mayCommand(cmd.Caller, at.State, req.GetCharacter()); err != nil {
+		return nil, adapter.Fault(err)
+	}
+	return adapter.Redact(cmd.Caller, &travelv1.AbandonJourneyResponse{Journey: journeyToProto(at)}), nil
 }
 
 // end closes play and sees everything given back.

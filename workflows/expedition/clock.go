@@ -54,6 +54,7 @@ func (t turn) manage(ctx context.Context, at journal.At[state], who caller) (jou
 		return at, fault.New(fault.PermissionDenied, "NOT_CREATOR", "only its creator or a game master may do that")
 	}
 	var e *expeditionv1.ExpeditionEvent
+	set := at.State.Absence
 	switch m := t.cmd.Manage; {
 	case m.Open && at.State.Session != nil:
 		return at, fault.New(fault.FailedPrecondition, reasonSessionOpen, "session %d is open", at.State.Session.Number)
@@ -77,15 +78,27 @@ func (t turn) manage(ctx context.Context, at journal.At[state], who caller) (jou
 			return at, err
 		}
 		e = &expeditionv1.ExpeditionEvent{Event: &expeditionv1.ExpeditionEvent_AbsenceSet{AbsenceSet: &expeditionv1.AbsenceSet{Absence: a}}}
+		set = absenceFrom(a)
 	}
 	events := []*expeditionv1.ExpeditionEvent{e}
+	// Nobody was told of the new deadlines before: whoever is waited for has all of that time.
+	now, st, by := t.cfg.Clock(), at.State, who.saw("")
+	if !set.same(st.Absence) {
+		st.Absence, by.cause = set, causeAbsence
+		if st.Turn != nil {
+			turn := *st.Turn
+			if turn.Deadline = set.deadline(now); !turn.same(*st.Turn) {
+				events = append(events, turnChanged(&turn))
+			}
+		}
+	}
 	if at.State.Run != "" && at.State.Lead != nil {
 		snap, err := t.look(ctx, at.State.Run)
 		if err != nil {
 			return at, err
 		}
 		if snap.seq == at.State.Logged[snap.name] { // else it is told with the next record
-			events = append(events, leads(at.State, snap, who.saw(""), t.cfg.Clock())...)
+			events = append(events, leads(st, snap, by, now)...)
 		}
 	}
 	done, err := t.add(ctx, at, t.entry, events...)
@@ -165,8 +178,8 @@ func passes(st state, snap snapshot, now time.Time) []*expeditionv1.ExpeditionEv
 		switch was := st.Turn; {
 		case was != nil && was.Step == turn.Step && was.Round == turn.Round:
 			turn.Deadline = was.Deadline
-		case st.Absence.IdleAfter > 0:
-			turn.Deadline = now.Add(st.Absence.IdleAfter).UTC().Truncate(time.Millisecond)
+		default:
+			turn.Deadline = st.Absence.deadline(now)
 		}
 		next = &turn
 	}

@@ -3,6 +3,7 @@ package expedition
 import (
 	"context"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 
 	"google.golang.org/protobuf/proto"
 	"google.golang.org/protobuf/types/known/durationpb"
+	"google.golang.org/protobuf/types/known/timestamppb"
 
 	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
 	expeditionv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/expedition/v1"
@@ -264,6 +266,74 @@ func TestTurnsAreShown(t *testing.T) {
 		t.Errorf("after a refusal: %+v", st.Turn)
 	}
 	tb.whole(name)
+}
+
+// Another policy takes nobody by surprise: who is waited for when it is set, and the leader, have all of its time from then on,
+// however long they were waited for before.
+func TestAnotherPolicyGivesAllOfItsTime(t *testing.T) {
+	t.Parallel()
+	tb, w := clockTable(t)
+	tb.world.turns = true
+	name := tb.begin("policies")
+	n := 0
+	set := func(policy expeditionv1.Absence_Policy, hours int) *expeditionv1.SetAbsenceResponse {
+		t.Helper()
+		n++
+		a := &expeditionv1.Absence{Policy: policy}
+		if hours > 0 {
+			a.IdleAfter = durationpb.New(time.Duration(hours) * time.Hour)
+		}
+		res, err := tb.client.SetAbsence(by(t.Context(), "gerd"), &expeditionv1.SetAbsenceRequest{Name: name, RequestId: fmt.Sprint("set-", n), Absence: a})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return res
+	}
+	const wait, basic, skip = expeditionv1.Absence_POLICY_WAIT, expeditionv1.Absence_POLICY_BASIC_ACTION, expeditionv1.Absence_POLICY_SKIP
+	// check compares the deadlines of turn and leader with hours since dawn; 0: none.
+	check := func(when string, ex *expeditionv1.Expedition, turn, lead int) {
+		t.Helper()
+		for what, at := range map[string]struct {
+			got  *timestamppb.Timestamp
+			want int
+		}{"turn": {ex.GetTurn().GetDeadline(), turn}, "leader": {ex.GetLeadership().GetDeadline(), lead}} {
+			if at.want == 0 && at.got != nil || at.want != 0 && !at.got.AsTime().Equal(dawn.Add(time.Duration(at.want)*time.Hour)) {
+				t.Errorf("%s: the deadline of the %s is %v, not %d h", when, what, at.got.AsTime(), at.want)
+			}
+		}
+	}
+	set(wait, 1)
+	tb.must("alice", start(name, "start"), Traveling)
+	tb.must("alice", enter(name, "enter"), AtLocation)
+	check("at first", tb.must("alice", delve(name, "run"), Delving).GetExpedition(), 1, 0)
+	w.set(3 * 60)
+	check("from waiting to acting", set(basic, 24).GetExpedition(), 27, 27)
+	w.set(26 * 60)
+	if st := tb.ticked(name); st.Turn.Step != stepDraw || !st.wake().Equal(dawn.Add(27*time.Hour)) {
+		t.Errorf("before the new deadline: %+v", st)
+	}
+	again := set(basic, 24)
+	check("the same again", again.GetExpedition(), 27, 27)
+	if len(again.GetEvents()) != 1 {
+		t.Errorf("the same again tells %v", again.GetEvents())
+	}
+	changed := set(skip, 48)
+	check("longer", changed.GetExpedition(), 74, 74)
+	if e := changed.GetEvents(); len(e) != 3 || e[2].GetLeadershipChanged().GetCause() != causeAbsence {
+		t.Errorf("it tells %v", e)
+	}
+	check("without a deadline", set(skip, 0).GetExpedition(), 0, 0)
+	check("waiting", set(wait, 2).GetExpedition(), 28, 0)
+	w.set(40 * 60)
+	if st := tb.ticked(name); st.Turn.Step != stepDraw || !st.wake().IsZero() {
+		t.Errorf("waiting: %+v", st)
+	}
+	check("acting once more", set(basic, 1).GetExpedition(), 41, 41)
+	w.set(41 * 60)
+	tb.ticked(name)
+	if got := strings.Join(tb.whole(name), " "); got != "start_journey enter_location start_run promote draw" {
+		t.Errorf("executed %s", got)
+	}
 }
 
 // A deadline wakes nobody under WAIT; a mark only in a delve.

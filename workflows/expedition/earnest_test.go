@@ -259,6 +259,7 @@ func newSuite(t *testing.T, temporal string, change ...func(*Config)) *suite {
 	s.table = &table{t: t, cfg: Config{
 		Store: spoiledStore{memory.New(), s.mishaps, "expedition"}, Temporal: temporalClient(t, temporal), TaskQueue: t.Name(), Members: roles{parties},
 		Travel: dialAs(t, s.travel.Target(), "service:expedition", s.mishaps.calls("expedition")...), Dungeon: dialAs(t, s.dungeon.Target(), "service:expedition", s.mishaps.calls("expedition")...),
+		Party:  dialAs(t, s.users.Target(), "service:expedition", s.mishaps.calls("expedition")...),
 		Redact: func(m proto.Message) proto.Message { return adapter.Redact(player, m) },
 		Logger: quiet, Grace: 5 * time.Second, TemporalWait: await.Limit,
 	}}

@@ -18,6 +18,7 @@ import (
 	"google.golang.org/protobuf/types/known/timestamppb"
 
 	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
+	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
 	travelv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1"
 	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
 
@@ -49,6 +50,7 @@ func (identity) RequireTransportSecurity() bool { return false }
 type world struct {
 	travelv1.UnimplementedJourneyServiceServer
 	dungeonv1.UnimplementedRunServiceServer
+	partyv1.UnimplementedCompanyServiceServer
 	t *testing.T
 
 	mu       sync.Mutex
@@ -125,6 +127,7 @@ func serveOn(t *testing.T, as identity, register func(grpc.ServiceRegistrar), di
 func (w *world) register(r grpc.ServiceRegistrar) {
 	travelv1.RegisterJourneyServiceServer(r, w)
 	dungeonv1.RegisterRunServiceServer(r, w)
+	partyv1.RegisterCompanyServiceServer(r, w)
 	dungeonv1.RegisterDelveServiceServer(r, pools{w: w})
 }
 
@@ -218,6 +221,11 @@ func (w *world) run(ctx context.Context, req request, name string, change func(*
 	return d.GetRun(), d.GetRecord(), nil
 }
 
+// GetCompany knows every company.
+func (w *world) GetCompany(_ context.Context, req *partyv1.GetCompanyRequest) (*partyv1.GetCompanyResponse, error) {
+	return &partyv1.GetCompanyResponse{Company: &partyv1.Company{Name: req.GetName()}}, nil
+}
+
 func (w *world) StartJourney(ctx context.Context, req *travelv1.StartJourneyRequest) (*travelv1.StartJourneyResponse, error) {
 	id := req.GetJourneyId()
 	if id == "" {
@@ -274,6 +282,10 @@ func (w *world) EndJourney(ctx context.Context, req *travelv1.EndJourneyRequest)
 }
 
 func (w *world) AbandonJourney(ctx context.Context, req *travelv1.AbandonJourneyRequest) (*travelv1.AbandonJourneyResponse, error) {
+	if req.GetValidateOnly() { // anybody may
+		res, err := w.GetJourney(ctx, &travelv1.GetJourneyRequest{Name: req.GetName()})
+		return &travelv1.AbandonJourneyResponse{Journey: res.GetJourney()}, err
+	}
 	j, rec, events, err := w.journey(ctx, req, req.GetName(), func(j *travelv1.Journey) error {
 		j.Phase = travelv1.Journey_PHASE_ABANDONED
 		return nil

@@ -37,6 +37,7 @@ const (
 	causeAway       = expeditionv1.LeadershipChanged_CAUSE_AWAY
 	causeHandedOver = expeditionv1.LeadershipChanged_CAUSE_HANDED_OVER
 	causeReclaimed  = expeditionv1.LeadershipChanged_CAUSE_RECLAIMED
+	causeAbsence    = expeditionv1.LeadershipChanged_CAUSE_ABSENCE
 )
 
 // leadOf is who leads the open run.
@@ -132,6 +133,8 @@ func leads(st state, snap snapshot, by sight, now time.Time) []*expeditionv1.Exp
 	switch {
 	case why == causeAway:
 		next.Absent, next.Away = cmp.Or(was.Absent, was.Character), append(next.Away, was.Character)
+	case why == causeAbsence:
+		next.Absent = was.Absent
 	case why != 0:
 	case was.Character != snap.leader:
 		why = causePromoted
@@ -140,10 +143,10 @@ func leads(st state, snap snapshot, by sight, now time.Time) []*expeditionv1.Exp
 	default:
 		return nil
 	}
-	if st.Absence.acts() && st.Absence.IdleAfter > 0 && snap.next(next.Character, next.Away) != "" {
-		next.Deadline = now.Add(st.Absence.IdleAfter).UTC().Truncate(time.Millisecond)
+	if st.Absence.acts() && snap.next(next.Character, next.Away) != "" {
+		next.Deadline = st.Absence.deadline(now)
 	}
-	if why == causeSeen && next.Deadline.IsZero() && was.Deadline.IsZero() && len(next.Away) == len(was.Away) {
+	if (why == causeSeen || why == causeAbsence) && next.Deadline.IsZero() && was.Deadline.IsZero() && len(next.Away) == len(was.Away) {
 		return nil // nothing to tell
 	}
 	return []*expeditionv1.ExpeditionEvent{leadershipChanged(&next, why)}

@@ -21,6 +21,7 @@ import (
 
 	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
 	expeditionv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/expedition/v1"
+	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
 	travelv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1"
 	typev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/type/v1"
 
@@ -46,8 +47,8 @@ type Config struct {
 	// Members tells who may do what.
 	Members Members
 	// Travel and Dungeon are connections to the services that own journeys, runs and delves. Their calls carry this service's
-	// identity and name the actor of [auth.WithActor].
-	Travel, Dungeon grpc.ClientConnInterface
+	// identity and name the actor of [auth.WithActor]. Party is one to the service that knows the companies.
+	Travel, Dungeon, Party grpc.ClientConnInterface
 	// Redact returns a message as somebody who is no game master may see it, without changing what it is given.
 	Redact func(proto.Message) proto.Message
 	// Logger takes what goes wrong; nil: slog.Default.
@@ -78,13 +79,14 @@ type Config struct {
 // Server is the ExpeditionService and the worker behind it.
 type Server struct {
 	expeditionv1.UnimplementedExpeditionServiceServer
-	cfg      Config
-	log      *journal.Journal[state]
-	journeys travelv1.JourneyServiceClient
-	runs     dungeonv1.RunServiceClient
-	delves   dungeonv1.DelveServiceClient
-	worker   worker.Worker
-	gate     *gate
+	cfg       Config
+	log       *journal.Journal[state]
+	journeys  travelv1.JourneyServiceClient
+	runs      dungeonv1.RunServiceClient
+	delves    dungeonv1.DelveServiceClient
+	companies partyv1.CompanyServiceClient
+	worker    worker.Worker
+	gate      *gate
 	// afterCall is called between a service's answer and the log, for tests.
 	afterCall func(ctx context.Context, command string)
 }
@@ -96,8 +98,8 @@ func New(cfg Config) (*Server, error) {
 		return nil, errors.New("expedition: a store is needed")
 	case cfg.Temporal == nil || cfg.TaskQueue == "":
 		return nil, errors.New("expedition: a Temporal client and a task queue are needed")
-	case cfg.Members == nil || cfg.Travel == nil || cfg.Dungeon == nil:
-		return nil, errors.New("expedition: members, travel and dungeon are needed")
+	case cfg.Members == nil || cfg.Travel == nil || cfg.Dungeon == nil || cfg.Party == nil:
+		return nil, errors.New("expedition: members, travel, dungeon and party are needed")
 	case cfg.Redact == nil:
 		return nil, errors.New("expedition: something to redact with is needed")
 	}
@@ -126,12 +128,13 @@ func New(cfg Config) (*Server, error) {
 		cfg.TemporalWait = 2 * time.Second
 	}
 	s := &Server{
-		cfg:      cfg,
-		log:      journal.New(cfg.Store, fold(), journal.WithClock(cfg.Clock), journal.WithLogger(cfg.Logger), journal.WithSelf("expedition")),
-		journeys: travelv1.NewJourneyServiceClient(cfg.Travel),
-		runs:     dungeonv1.NewRunServiceClient(cfg.Dungeon),
-		delves:   dungeonv1.NewDelveServiceClient(cfg.Dungeon),
-		gate:     newGate(cfg.InFlight),
+		cfg:       cfg,
+		log:       journal.New(cfg.Store, fold(), journal.WithClock(cfg.Clock), journal.WithLogger(cfg.Logger), journal.WithSelf("expedition")),
+		journeys:  travelv1.NewJourneyServiceClient(cfg.Travel),
+		runs:      dungeonv1.NewRunServiceClient(cfg.Dungeon),
+		delves:    dungeonv1.NewDelveServiceClient(cfg.Dungeon),
+		companies: partyv1.NewCompanyServiceClient(cfg.Party),
+		gate:      newGate(cfg.InFlight),
 	}
 	deployment, err := cfg.Build.options()
 	if err != nil {
@@ -260,7 +263,10 @@ func (s *Server) CreateExpedition(ctx context.Context, req *expeditionv1.CreateE
 	done, err := s.log.Commit(ctx, journal.Command{
 		Stream: req.GetParent() + "/expeditions/" + id, Mode: journal.Create, Campaign: req.GetParent(),
 		RequestID: req.GetRequestId(), RequestHash: hash, Actor: who.subject,
-	}, func(context.Context, journal.At[state]) (journal.Decision, error) {
+	}, func(ctx context.Context, _ journal.At[state]) (journal.Decision, error) {
+		if err := s.companyThere(ctx, req.GetCompany()); err != nil {
+			return journal.Decision{}, err
+		}
 		raw, err := marshalEvents([]*expeditionv1.ExpeditionEvent{{Event: &expeditionv1.ExpeditionEvent_Created{
 			Created: &expeditionv1.ExpeditionCreated{Title: req.GetTitle(), Company: req.GetCompany(), Creator: who.subject, Absence: req.GetAbsence()},
 		}}})
@@ -277,6 +283,18 @@ func (s *Server) CreateExpedition(ctx context.Context, req *expeditionv1.CreateE
 		return nil, err
 	}
 	return show(s, who, &expeditionv1.CreateExpeditionResponse{Record: recordOf(done.Record), Expedition: toProto(done.State), Events: events}), nil
+}
+
+// companyThere refuses a company, "" for none, that does not exist. It is read as the service itself, since it says no more.
+func (s *Server) companyThere(ctx context.Context, name string) error {
+	if name == "" {
+		return nil
+	}
+	_, err := s.companies.GetCompany(auth.WithoutActor(ctx), &partyv1.GetCompanyRequest{Name: name})
+	if err = fault.FromStatus(err); fault.KindOf(err) == fault.NotFound {
+		return fault.New(fault.NotFound, "NOT_FOUND", "%s does not exist", name).At("company", "does not exist").With("resource", name)
+	}
+	return err
 }
 
 // GetExpedition implements the service.
@@ -335,7 +353,8 @@ func (s *Server) WatchExpedition(req *expeditionv1.WatchExpeditionRequest, strea
 		return nil
 	}
 	_ = grpc.SendHeader(ctx, nil) // tells that the watch has begun, before there is a record
-	for rec, err := range s.log.Watch(ctx, req.GetName(), from+1) {
+	// Also who asks for what comes after the end of the log wants to know when there will be no more.
+	for rec, err := range s.log.Watch(ctx, req.GetName(), min(from, at.Seq)+1) {
 		if err != nil {
 			return err
 		}
@@ -343,19 +362,24 @@ func (s *Server) WatchExpedition(req *expeditionv1.WatchExpeditionRequest, strea
 		if err != nil {
 			return err
 		}
-		// A watch may last for weeks: what the caller may see is asked anew.
-		who, err := s.caller(ctx, req.GetName())
-		if err != nil {
-			return err
-		}
-		if err := stream.Send(show(s, who, &expeditionv1.WatchExpeditionResponse{Record: recordOf(rec), Events: events})); err != nil {
-			return err
+		if rec.Seq > from {
+			// A watch may last for weeks: what the caller may see is asked anew.
+			who, err := s.caller(ctx, req.GetName())
+			if err != nil {
+				return err
+			}
+			if err := stream.Send(show(s, who, &expeditionv1.WatchExpeditionResponse{Record: recordOf(rec), Events: events})); err != nil {
+				return err
+			}
 		}
 		if n := len(events); n > 0 && events[n-1].GetConcluded() != nil {
 			return nil
 		}
 	}
-	return ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	return fault.New(fault.Unavailable, "STOPPING", "this server stops, another one goes on").After(time.Second)
 }
 
 // Execute implements the service.

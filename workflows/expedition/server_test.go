@@ -7,11 +7,13 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -140,7 +142,7 @@ func newTable(t *testing.T, temporal client.Client, change ...func(*Config)) *ta
 	w := newWorld(t)
 	conn := serveOn(t, "service:expedition", w.register)
 	tb := &table{t: t, world: w, cfg: Config{
-		Store: memory.New(), Temporal: temporal, TaskQueue: t.Name(), Members: people, Travel: conn, Dungeon: conn,
+		Store: memory.New(), Temporal: temporal, TaskQueue: t.Name(), Members: people, Travel: conn, Dungeon: conn, Party: conn,
 		Redact: func(m proto.Message) proto.Message {
 			return adapter.Redact(adapter.Caller{Membership: adapter.Membership{Role: typev1.Role_ROLE_PLAYER}}, m)
 		},
@@ -626,7 +628,7 @@ func TestAWorkerThatStopsFinishesWhatItHasBegun(t *testing.T) {
 	}
 }
 
-// Many players at once, while the workflow turns over all the time, is canceled and terminated: each command once.
+// Many players at once, while the workflow turns over all the time and is terminated: each command once.
 func TestManyAtOnceThroughTurnovers(t *testing.T) {
 	t.Parallel()
 	tc := temporalClient(t, devServer(t))
@@ -651,10 +653,7 @@ func TestManyAtOnceThroughTurnovers(t *testing.T) {
 					}
 				}
 			}
-			if p == 0 {
-				_ = tc.CancelWorkflow(t.Context(), name, "")
-			}
-			if p == 1 {
+			if p < 2 {
 				_ = tc.TerminateWorkflow(t.Context(), name, "", "a test")
 			}
 		})
@@ -858,6 +857,47 @@ func TestListsAndWatches(t *testing.T) {
 	}
 }
 
+// A watch ends with the expedition wherever it began, and with the server otherwise: who watches then knows to go elsewhere.
+func TestWatchesEnd(t *testing.T) {
+	t.Parallel()
+	tb, name := lone(t)
+	ctx := await.Context(t, by(t.Context(), "alice"))
+	watch := func(name string, from int32) grpc.ServerStreamingClient[expeditionv1.WatchExpeditionResponse] {
+		s, err := tb.client.WatchExpedition(ctx, &expeditionv1.WatchExpeditionRequest{Name: name, FromSeq: from})
+		if err == nil {
+			_, err = s.Header() // it has begun
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	at, beyond, other := watch(name, 1), watch(name, 1000), watch(tb.begin("other"), 1)
+	tb.acts(start(name, "start"), Traveling)
+	tb.acts(end(name, "end"), Concluded)
+	seqs := func(s grpc.ServerStreamingClient[expeditionv1.WatchExpeditionResponse]) (out []int32, err error) {
+		for {
+			res, err := s.Recv()
+			if err != nil {
+				return out, err
+			}
+			out = append(out, res.GetRecord().GetSeq())
+		}
+	}
+	if got, err := seqs(at); !errors.Is(err, io.EOF) || !slices.Equal(got, []int32{2, 3, 4}) {
+		t.Errorf("from the present end: %v, %v", got, err)
+	}
+	if got, err := seqs(beyond); !errors.Is(err, io.EOF) || len(got) > 0 {
+		t.Errorf("from beyond it: %v, %v", got, err)
+	}
+	if err := tb.server.log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := seqs(other); fault.KindOf(fault.FromStatus(err)) != fault.Unavailable || fault.ReasonOf(fault.FromStatus(err)) != "STOPPING" || len(got) > 0 {
+		t.Errorf("of a server that stops: %v, %v", got, err)
+	}
+}
+
 // lone is a table without Temporal, for what the activity does.
 func lone(t *testing.T) (*table, string) {
 	t.Helper()
@@ -1005,6 +1045,7 @@ func TestNewNeedsItsParts(t *testing.T) {
 		"a store": func(c *Config) { c.Store = nil }, "a client": func(c *Config) { c.Temporal = nil },
 		"a task queue": func(c *Config) { c.TaskQueue = "" }, "members": func(c *Config) { c.Members = nil },
 		"travel": func(c *Config) { c.Travel = nil }, "dungeon": func(c *Config) { c.Dungeon = grpc.ClientConnInterface(nil) },
+		"party":     func(c *Config) { c.Party = nil },
 		"redaction": func(c *Config) { c.Redact = nil },
 	} {
 		cfg := tb.cfg

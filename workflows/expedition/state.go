@@ -22,7 +22,7 @@ import (
 // kind and foldVersion name the expedition's journal. Raise the version when the same events give another state.
 const (
 	kind        = "expedition"
-	foldVersion = 2
+	foldVersion = 3
 )
 
 // state is the fold of an expedition's log.
@@ -78,6 +78,20 @@ type absence struct {
 // acts tells whether anything happens.
 func (a absence) acts() bool {
 	return a.Policy == expeditionv1.Absence_POLICY_BASIC_ACTION || a.Policy == expeditionv1.Absence_POLICY_SKIP
+}
+
+// same tells whether it means the same.
+func (a absence) same(o absence) bool {
+	const wait = expeditionv1.Absence_POLICY_WAIT
+	return a.IdleAfter == o.IdleAfter && cmp.Or(a.Policy, wait) == cmp.Or(o.Policy, wait)
+}
+
+// deadline is that of what begins now; zero: none.
+func (a absence) deadline(now time.Time) time.Time {
+	if a.IdleAfter <= 0 {
+		return time.Time{}
+	}
+	return now.Add(a.IdleAfter).UTC().Truncate(time.Millisecond)
 }
 
 // turnOf is whose turn it is.
@@ -181,6 +195,11 @@ func apply(s state, e *expeditionv1.ExpeditionEvent) (state, error) {
 		name, rec := e.Logged.GetAggregate(), e.Logged.GetRecord()
 		s.Logged[name] = rec.GetSeq()
 		s.Unclaimed[recordKey(name, rec.GetSeq())] = rec.GetRequestId()
+		for _, j := range e.Logged.GetJourneyEvents() {
+			if p := j.GetPreparing(); p != nil { // start_journey may have named it, or another one
+				s.Company = p.GetCompany()
+			}
+		}
 		for _, d := range e.Logged.GetDelveEvents() {
 			if o := d.GetOpened(); o != nil {
 				s.Block = blockOf(o.GetRuleset())

@@ -1166,7 +1166,7 @@ export interface paths {
         put?: never;
         /**
          * CreateExpedition begins an expedition, ASSEMBLING.
-         * @description CreateExpedition begins an expedition, ASSEMBLING. By any member of the campaign but spectators. Fails with ALREADY_EXISTS.
+         * @description CreateExpedition begins an expedition, ASSEMBLING. By any member of the campaign but spectators. Fails with ALREADY_EXISTS, NOT_FOUND (the company).
          */
         post: operations["ExpeditionService_CreateExpedition"];
         delete?: never;
@@ -1203,7 +1203,7 @@ export interface paths {
         put?: never;
         /**
          * AbandonExpedition gives up the open run or delve, then the journey, and concludes the expedition.
-         * @description AbandonExpedition gives up the open run or delve, then the journey, and concludes the expedition. By whoever may give both up: for the run its leader, for the journey a traveler, before the journey whoever created the expedition; or a GM. Refused: EXPEDITION_ENDED, NOT_LEADER. Before the journey anybody else gets PERMISSION_DENIED NOT_CREATOR. UNAVAILABLE as Execute is: RUN_SETTLING, JOURNEY_ENDING, EXPEDITION_BUSY, TEMPORAL_UNAVAILABLE, NO_OUTCOME.
+         * @description AbandonExpedition gives up the open run or delve, then the journey, and concludes the expedition. By whoever may give both up: for the run its leader, for the delve a member, for the journey a traveler, before the journey whoever created the expedition; or a GM. Who may not give up all that is open is refused before anything is given up. Refused: EXPEDITION_ENDED, NOT_LEADER, NOT_A_MEMBER, NO_SUCH_MEMBER (they do not travel). Before the journey anybody else gets PERMISSION_DENIED NOT_CREATOR. UNAVAILABLE as Execute is: RUN_SETTLING, JOURNEY_ENDING, EXPEDITION_BUSY, TEMPORAL_UNAVAILABLE, NO_OUTCOME.
          */
         post: operations["ExpeditionService_AbandonExpedition"];
         delete?: never;
@@ -1323,7 +1323,7 @@ export interface paths {
         put?: never;
         /**
          * SetAbsence changes what happens when those whose turn it is let it pass.
-         * @description SetAbsence changes what happens when those whose turn it is let it pass. It holds from the next turn on. By the creator or a GM. Refused: EXPEDITION_ENDED.
+         * @description SetAbsence changes what happens when those whose turn it is let it pass. Whoever is waited for has all of the new idle_after from now on, and so has the leader. By the creator or a GM. Refused: EXPEDITION_ENDED.
          */
         post: operations["ExpeditionService_SetAbsence"];
         delete?: never;
@@ -1399,7 +1399,10 @@ export interface paths {
         };
         get?: never;
         put?: never;
-        /** AbandonJourney gives a journey up; the same as ending it but for the phase. */
+        /**
+         * AbandonJourney gives a journey up; the same as ending it but for the phase.
+         * @description AbandonJourney gives a journey up; the same as ending it but for the phase. With validate_only it only tells whether the caller may.
+         */
         post: operations["JourneyService_AbandonJourney"];
         delete?: never;
         options?: never;
@@ -1754,8 +1757,8 @@ export interface paths {
         get?: never;
         put?: never;
         /**
-         * RemoveMember lets somebody go (DDW-PARTY-05, -06); a character has its vitals back at once.
-         * @description RemoveMember lets somebody go (DDW-PARTY-05, -06); a character has its vitals back at once. Refused: INSIDE_LOCATION, NO_SUCH_MEMBER, LAST_MEMBER.
+         * RemoveMember lets somebody go (DDW-PARTY-05, -06); a character has its vitals back at once, and cannot join this journey again.
+         * @description RemoveMember lets somebody go (DDW-PARTY-05, -06); a character has its vitals back at once, and cannot join this journey again. Refused: INSIDE_LOCATION, NO_SUCH_MEMBER, LAST_MEMBER.
          */
         post: operations["JourneyService_RemoveMember"];
         delete?: never;
@@ -6874,7 +6877,7 @@ export interface components {
         "wayfarer.expedition.v1.Absence.Policy": "POLICY_UNSPECIFIED" | "POLICY_WAIT" | "POLICY_BASIC_ACTION" | "POLICY_SKIP";
         /** @description AbsenceSet changes the absence policy. */
         "wayfarer.expedition.v1.AbsenceSet": {
-            /** @description What holds from the next turn on. */
+            /** @description What holds from now on. */
             absence?: components["schemas"]["wayfarer.expedition.v1.Absence"];
         };
         /** @description ClockAdvanced tells how much of a session has been counted. */
@@ -7189,7 +7192,7 @@ export interface components {
             readonly abandoned?: boolean;
             /** @description What happens when those whose turn it is let it pass. */
             absence?: components["schemas"]["wayfarer.expedition.v1.Absence"];
-            /** @description Resource name of the company that goes; may be empty until the journey begins. */
+            /** @description Resource name of the company that goes; may be empty until the journey begins, from then on the one that travels. */
             company?: string;
             /**
              * Format: date-time
@@ -7370,9 +7373,10 @@ export interface components {
          *     - CAUSE_AWAY: The leader was away.
          *     - CAUSE_HANDED_OVER: A GM handed it on.
          *     - CAUSE_RECLAIMED: Who lost it by being away has it back.
+         *     - CAUSE_ABSENCE: Another absence policy holds: only the deadline changed.
          * @enum {string}
          */
-        "wayfarer.expedition.v1.LeadershipChanged.Cause": "CAUSE_UNSPECIFIED" | "CAUSE_RUN" | "CAUSE_SEEN" | "CAUSE_PROMOTED" | "CAUSE_AWAY" | "CAUSE_HANDED_OVER" | "CAUSE_RECLAIMED";
+        "wayfarer.expedition.v1.LeadershipChanged.Cause": "CAUSE_UNSPECIFIED" | "CAUSE_RUN" | "CAUSE_SEEN" | "CAUSE_PROMOTED" | "CAUSE_AWAY" | "CAUSE_HANDED_OVER" | "CAUSE_RECLAIMED" | "CAUSE_ABSENCE";
         /** @description Response of ListExpeditions. */
         "wayfarer.expedition.v1.ListExpeditionsResponse": {
             /** @description One page of expeditions. */
@@ -9393,7 +9397,7 @@ export interface components {
             events?: components["schemas"]["wayfarer.travel.v1.JourneyEvent"][];
             /** @description The journey after it. */
             journey?: components["schemas"]["wayfarer.travel.v1.Journey"];
-            /** @description Where the command was journaled. */
+            /** @description Where the command was journaled; absent when it was only validated. */
             record?: components["schemas"]["wayfarer.type.v1.Record"];
         };
         /** @description Request of AddMember. */
@@ -14406,7 +14410,7 @@ export interface operations {
     ExpeditionService_ListExpeditions: {
         parameters: {
             query?: {
-                /** @description At most this many, 0 means 50, more than 200 means 200. */
+                /** @description At most this many, 0 means 50, more than 500 means 500. */
                 pageSize?: number;
                 /** @description Token of the next page, with the other fields unchanged. */
                 pageToken?: string;
@@ -14450,7 +14454,7 @@ export interface operations {
                 "application/json": {
                     /** @description What happens when those whose turn it is let it pass; absent: the others wait. */
                     absence?: components["schemas"]["wayfarer.expedition.v1.Absence"];
-                    /** @description Resource name of the company that goes; empty: start_journey names it. */
+                    /** @description Resource name of the company that goes; empty: start_journey names it, as it may name another one. */
                     company?: string;
                     /** @description Last part of the resource name; empty: derived from the request_id. */
                     expeditionId?: string;
@@ -14860,7 +14864,7 @@ export interface operations {
         requestBody: {
             content: {
                 "application/json": {
-                    /** @description What happens from the next turn on. */
+                    /** @description What happens from now on. */
                     absence: components["schemas"]["wayfarer.expedition.v1.Absence"];
                     /** @description 1 to 128 printable ASCII characters; see the service comment. */
                     requestId?: string;
@@ -14916,7 +14920,7 @@ export interface operations {
     JourneyService_ListJourneys: {
         parameters: {
             query?: {
-                /** @description At most this many, 0 means 50, more than 200 means 200. */
+                /** @description At most this many, 0 means 50, more than 500 means 500. */
                 pageSize?: number;
                 /** @description Token of the next page, with the other fields unchanged. */
                 pageToken?: string;
@@ -15048,6 +15052,8 @@ export interface operations {
                     overrideReason?: string;
                     /** @description 1 to 128 printable ASCII characters; see the service comment. */
                     requestId?: string;
+                    /** @description True: nothing is given up or journaled. The answer is the journey alone, or the refusal that the request would get now. */
+                    validateOnly?: boolean;
                 };
             };
         };
@@ -16890,7 +16896,7 @@ export interface operations {
     RegionService_ListRegions: {
         parameters: {
             query?: {
-                /** @description At most this many, 0 means 50, more than 200 means 200. */
+                /** @description At most this many, 0 means 50, more than 500 means 500. */
                 pageSize?: number;
                 /** @description Token of the next page, with the other fields unchanged. */
                 pageToken?: string;

@@ -180,7 +180,7 @@ func openExpedition(d deps) (instance, error) {
 	}
 	player := adapter.Caller{Membership: adapter.Membership{Role: typev1.Role_ROLE_PLAYER}}
 	s, err := expedition.New(expedition.Config{
-		Store: d.store, Temporal: c, TaskQueue: taskQueue, Members: members{d.members}, Travel: d.conn("travel"), Dungeon: d.conn("dungeon"),
+		Store: d.store, Temporal: c, TaskQueue: taskQueue, Members: members{d.members}, Travel: d.conn("travel"), Dungeon: d.conn("dungeon"), Party: d.conn("party"),
 		Redact: func(m proto.Message) proto.Message { return adapter.Redact(player, m) }, Logger: d.log, Grace: d.grace,
 	})
 	if err == nil {

@@ -134,7 +134,7 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 	}
 	player := adapter.Caller{Membership: adapter.Membership{Role: typev1.Role_ROLE_PLAYER}}
 	service, err := expedition.New(expedition.Config{
-		Store: p.Store, Temporal: temporal, TaskQueue: s.TaskQueue, Travel: travel, Dungeon: dungeon,
+		Store: p.Store, Temporal: temporal, TaskQueue: s.TaskQueue, Travel: travel, Dungeon: dungeon, Party: party,
 		Members: members{adapter.NewRemoteMembers(partyv1.NewMembershipServiceClient(party), 5*time.Second, time.Now)},
 		Redact:  func(m proto.Message) proto.Message { return adapter.Redact(player, m) },
 		Logger:  p.Logger, Grace: s.Server.Grace, Build: s.build(),

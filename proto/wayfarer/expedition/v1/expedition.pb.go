@@ -172,6 +172,8 @@ const (
 	LeadershipChanged_CAUSE_HANDED_OVER LeadershipChanged_Cause = 5
 	// Who lost it by being away has it back.
 	LeadershipChanged_CAUSE_RECLAIMED LeadershipChanged_Cause = 6
+	// Another absence policy holds: only the deadline changed.
+	LeadershipChanged_CAUSE_ABSENCE LeadershipChanged_Cause = 7
 )
 
 // Enum value maps for LeadershipChanged_Cause.
@@ -184,6 +186,7 @@ var (
 		4: "CAUSE_AWAY",
 		5: "CAUSE_HANDED_OVER",
 		6: "CAUSE_RECLAIMED",
+		7: "CAUSE_ABSENCE",
 	}
 	LeadershipChanged_Cause_value = map[string]int32{
 		"CAUSE_UNSPECIFIED": 0,
@@ -193,6 +196,7 @@ var (
 		"CAUSE_AWAY":        4,
 		"CAUSE_HANDED_OVER": 5,
 		"CAUSE_RECLAIMED":   6,
+		"CAUSE_ABSENCE":     7,
 	}
 )
 
@@ -230,7 +234,7 @@ type Expedition struct {
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
 	// What people call it.
 	Title string `protobuf:"bytes,2,opt,name=title,proto3" json:"title,omitempty"`
-	// Resource name of the company that goes; may be empty until the journey begins.
+	// Resource name of the company that goes; may be empty until the journey begins, from then on the one that travels.
 	Company string `protobuf:"bytes,3,opt,name=company,proto3" json:"company,omitempty"`
 	// Which commands can be given.
 	Phase Expedition_Phase `protobuf:"varint,4,opt,name=phase,proto3,enum=wayfarer.expedition.v1.Expedition_Phase" json:"phase,omitempty"`
@@ -718,7 +722,7 @@ type CreateExpeditionRequest struct {
 	ExpeditionId string `protobuf:"bytes,2,opt,name=expedition_id,json=expeditionId,proto3" json:"expedition_id,omitempty"`
 	// What people call it.
 	Title string `protobuf:"bytes,3,opt,name=title,proto3" json:"title,omitempty"`
-	// Resource name of the company that goes; empty: start_journey names it.
+	// Resource name of the company that goes; empty: start_journey names it, as it may name another one.
 	Company string `protobuf:"bytes,4,opt,name=company,proto3" json:"company,omitempty"`
 	// What happens when those whose turn it is let it pass; absent: the others wait.
 	Absence *Absence `protobuf:"bytes,5,opt,name=absence,proto3" json:"absence,omitempty"`
@@ -961,7 +965,7 @@ type ListExpeditionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The campaign.
 	Parent string `protobuf:"bytes,1,opt,name=parent,proto3" json:"parent,omitempty"`
-	// At most this many, 0 means 50, more than 200 means 200.
+	// At most this many, 0 means 50, more than 500 means 500.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// Token of the next page, with the other fields unchanged.
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -3715,7 +3719,7 @@ type SetAbsenceRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// Resource name.
 	Name string `protobuf:"bytes,1,opt,name=name,proto3" json:"name,omitempty"`
-	// What happens from the next turn on.
+	// What happens from now on.
 	Absence *Absence `protobuf:"bytes,2,opt,name=absence,proto3" json:"absence,omitempty"`
 	// 1 to 128 printable ASCII characters; see the service comment.
 	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
@@ -5222,7 +5226,7 @@ func (x *ClockAdvanced) GetCounted() int32 {
 // AbsenceSet changes the absence policy.
 type AbsenceSet struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// What holds from the next turn on.
+	// What holds from now on.
 	Absence       *Absence `protobuf:"bytes,1,opt,name=absence,proto3" json:"absence,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
@@ -5843,12 +5847,12 @@ const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\aStoodIn\x12\x1c\n" +
 	"\tcharacter\x18\x01 \x01(\tR\tcharacter\x12\x12\n" +
 	"\x04step\x18\x02 \x01(\tR\x04step\x12\x18\n" +
-	"\arefused\x18\x03 \x01(\tR\arefused\"\xc2\x02\n" +
+	"\arefused\x18\x03 \x01(\tR\arefused\"\xd5\x02\n" +
 	"\x11LeadershipChanged\x12G\n" +
 	"\n" +
 	"leadership\x18\x01 \x01(\v2\".wayfarer.expedition.v1.LeadershipH\x00R\n" +
 	"leadership\x88\x01\x01\x12E\n" +
-	"\x05cause\x18\x02 \x01(\x0e2/.wayfarer.expedition.v1.LeadershipChanged.CauseR\x05cause\"\x8d\x01\n" +
+	"\x05cause\x18\x02 \x01(\x0e2/.wayfarer.expedition.v1.LeadershipChanged.CauseR\x05cause\"\xa0\x01\n" +
 	"\x05Cause\x12\x15\n" +
 	"\x11CAUSE_UNSPECIFIED\x10\x00\x12\r\n" +
 	"\tCAUSE_RUN\x10\x01\x12\x0e\n" +
@@ -5858,7 +5862,8 @@ const file_wayfarer_expedition_v1_expedition_proto_rawDesc = "" +
 	"\n" +
 	"CAUSE_AWAY\x10\x04\x12\x15\n" +
 	"\x11CAUSE_HANDED_OVER\x10\x05\x12\x13\n" +
-	"\x0fCAUSE_RECLAIMED\x10\x06B\r\n" +
+	"\x0fCAUSE_RECLAIMED\x10\x06\x12\x11\n" +
+	"\rCAUSE_ABSENCE\x10\aB\r\n" +
 	"\v_leadership2\xef\x0e\n" +
 	"\x11ExpeditionService\x12\xa6\x01\n" +
 	"\x10CreateExpedition\x12/.wayfarer.expedition.v1.CreateExpeditionRequest\x1a0.wayfarer.expedition.v1.CreateExpeditionResponse\"/\x82\xd3\xe4\x93\x02):\x01*\"$/v1/{parent=campaigns/*}/expeditions\x12\xa6\x01\n" +

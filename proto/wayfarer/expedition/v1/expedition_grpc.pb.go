@@ -48,7 +48,7 @@ const (
 // Refusals are FAILED_PRECONDITION with an ErrorInfo whose reason is named at the method.
 type ExpeditionServiceClient interface {
 	// CreateExpedition begins an expedition, ASSEMBLING. By any member of the campaign but spectators.
-	// Fails with ALREADY_EXISTS.
+	// Fails with ALREADY_EXISTS, NOT_FOUND (the company).
 	CreateExpedition(ctx context.Context, in *CreateExpeditionRequest, opts ...grpc.CallOption) (*CreateExpeditionResponse, error)
 	// GetExpedition reads an expedition.
 	GetExpedition(ctx context.Context, in *GetExpeditionRequest, opts ...grpc.CallOption) (*GetExpeditionResponse, error)
@@ -71,8 +71,8 @@ type ExpeditionServiceClient interface {
 	OpenSession(ctx context.Context, in *OpenSessionRequest, opts ...grpc.CallOption) (*OpenSessionResponse, error)
 	// CloseSession tells that the table has stopped playing. By the creator or a GM. Refused: EXPEDITION_ENDED, NO_SESSION.
 	CloseSession(ctx context.Context, in *CloseSessionRequest, opts ...grpc.CallOption) (*CloseSessionResponse, error)
-	// SetAbsence changes what happens when those whose turn it is let it pass. It holds from the next turn on. By the creator
-	// or a GM. Refused: EXPEDITION_ENDED.
+	// SetAbsence changes what happens when those whose turn it is let it pass. Whoever is waited for has all of the new idle_after
+	// from now on, and so has the leader. By the creator or a GM. Refused: EXPEDITION_ENDED.
 	SetAbsence(ctx context.Context, in *SetAbsenceRequest, opts ...grpc.CallOption) (*SetAbsenceResponse, error)
 	// HandOverLeadership gives the leadership of the open run to another member, whoever leads and however lately they were
 	// seen. By a GM. Between challenges, or before the first act of one (DIG-PARTY-07).
@@ -87,8 +87,9 @@ type ExpeditionServiceClient interface {
 	// TEMPORAL_UNAVAILABLE, NO_OUTCOME.
 	ReclaimLeadership(ctx context.Context, in *ReclaimLeadershipRequest, opts ...grpc.CallOption) (*ReclaimLeadershipResponse, error)
 	// AbandonExpedition gives up the open run or delve, then the journey, and concludes the expedition. By whoever may give both up:
-	// for the run its leader, for the journey a traveler, before the journey whoever created the expedition; or a GM.
-	// Refused: EXPEDITION_ENDED, NOT_LEADER.
+	// for the run its leader, for the delve a member, for the journey a traveler, before the journey whoever created the
+	// expedition; or a GM. Who may not give up all that is open is refused before anything is given up.
+	// Refused: EXPEDITION_ENDED, NOT_LEADER, NOT_A_MEMBER, NO_SUCH_MEMBER (they do not travel).
 	// Before the journey anybody else gets PERMISSION_DENIED NOT_CREATOR. UNAVAILABLE as Execute is: RUN_SETTLING,
 	// JOURNEY_ENDING, EXPEDITION_BUSY, TEMPORAL_UNAVAILABLE, NO_OUTCOME.
 	AbandonExpedition(ctx context.Context, in *AbandonExpeditionRequest, opts ...grpc.CallOption) (*AbandonExpeditionResponse, error)
@@ -235,7 +236,7 @@ func (c *expeditionServiceClient) AbandonExpedition(ctx context.Context, in *Aba
 // Refusals are FAILED_PRECONDITION with an ErrorInfo whose reason is named at the method.
 type ExpeditionServiceServer interface {
 	// CreateExpedition begins an expedition, ASSEMBLING. By any member of the campaign but spectators.
-	// Fails with ALREADY_EXISTS.
+	// Fails with ALREADY_EXISTS, NOT_FOUND (the company).
 	CreateExpedition(context.Context, *CreateExpeditionRequest) (*CreateExpeditionResponse, error)
 	// GetExpedition reads an expedition.
 	GetExpedition(context.Context, *GetExpeditionRequest) (*GetExpeditionResponse, error)
@@ -258,8 +259,8 @@ type ExpeditionServiceServer interface {
 	OpenSession(context.Context, *OpenSessionRequest) (*OpenSessionResponse, error)
 	// CloseSession tells that the table has stopped playing. By the creator or a GM. Refused: EXPEDITION_ENDED, NO_SESSION.
 	CloseSession(context.Context, *CloseSessionRequest) (*CloseSessionResponse, error)
-	// SetAbsence changes what happens when those whose turn it is let it pass. It holds from the next turn on. By the creator
-	// or a GM. Refused: EXPEDITION_ENDED.
+	// SetAbsence changes what happens when those whose turn it is let it pass. Whoever is waited for has all of the new idle_after
+	// from now on, and so has the leader. By the creator or a GM. Refused: EXPEDITION_ENDED.
 	SetAbsence(context.Context, *SetAbsenceRequest) (*SetAbsenceResponse, error)
 	// HandOverLeadership gives the leadership of the open run to another member, whoever leads and however lately they were
 	// seen. By a GM. Between challenges, or before the first act of one (DIG-PARTY-07).
@@ -274,8 +275,9 @@ type ExpeditionServiceServer interface {
 	// TEMPORAL_UNAVAILABLE, NO_OUTCOME.
 	ReclaimLeadership(context.Context, *ReclaimLeadershipRequest) (*ReclaimLeadershipResponse, error)
 	// AbandonExpedition gives up the open run or delve, then the journey, and concludes the expedition. By whoever may give both up:
-	// for the run its leader, for the journey a traveler, before the journey whoever created the expedition; or a GM.
-	// Refused: EXPEDITION_ENDED, NOT_LEADER.
+	// for the run its leader, for the delve a member, for the journey a traveler, before the journey whoever created the
+	// expedition; or a GM. Who may not give up all that is open is refused before anything is given up.
+	// Refused: EXPEDITION_ENDED, NOT_LEADER, NOT_A_MEMBER, NO_SUCH_MEMBER (they do not travel).
 	// Before the journey anybody else gets PERMISSION_DENIED NOT_CREATOR. UNAVAILABLE as Execute is: RUN_SETTLING,
 	// JOURNEY_ENDING, EXPEDITION_BUSY, TEMPORAL_UNAVAILABLE, NO_OUTCOME.
 	AbandonExpedition(context.Context, *AbandonExpeditionRequest) (*AbandonExpeditionResponse, error)

@@ -975,7 +975,7 @@ type ListJourneysRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The campaign.
 	Parent string `protobuf:"bytes,1,opt,name=parent,proto3" json:"parent,omitempty"`
-	// At most this many, 0 means 50, more than 200 means 200.
+	// At most this many, 0 means 50, more than 500 means 500.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// Token of the next page, with the other fields unchanged.
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`
@@ -5208,7 +5208,9 @@ type AbandonJourneyRequest struct {
 	// Optional: do it only if nothing has changed since; otherwise ABORTED with ETAG_MISMATCH.
 	Etag string `protobuf:"bytes,14,opt,name=etag,proto3" json:"etag,omitempty"`
 	// 1 to 128 printable ASCII characters; see the service comment.
-	RequestId     string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	RequestId string `protobuf:"bytes,15,opt,name=request_id,json=requestId,proto3" json:"request_id,omitempty"`
+	// True: nothing is given up or journaled. The answer is the journey alone, or the refusal that the request would get now.
+	ValidateOnly  bool `protobuf:"varint,16,opt,name=validate_only,json=validateOnly,proto3" json:"validate_only,omitempty"`
 	unknownFields protoimpl.UnknownFields
 	sizeCache     protoimpl.SizeCache
 }
@@ -5278,10 +5280,17 @@ func (x *AbandonJourneyRequest) GetRequestId() string {
 	return ""
 }
 
+func (x *AbandonJourneyRequest) GetValidateOnly() bool {
+	if x != nil {
+		return x.ValidateOnly
+	}
+	return false
+}
+
 // Response of AbandonJourney.
 type AbandonJourneyResponse struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
-	// Where the command was journaled.
+	// Where the command was journaled; absent when it was only validated.
 	Record *v1.Record `protobuf:"bytes,1,opt,name=record,proto3" json:"record,omitempty"`
 	// The journey after it.
 	Journey *Journey `protobuf:"bytes,2,opt,name=journey,proto3" json:"journey,omitempty"`
@@ -6147,14 +6156,15 @@ const file_wayfarer_travel_v1_journey_proto_rawDesc = "" +
 	"\x12EndJourneyResponse\x120\n" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
 	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +
-	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\"\xd4\x02\n" +
+	"\x06events\x18\x03 \x03(\v2 .wayfarer.travel.v1.JourneyEventR\x06events\"\xf9\x02\n" +
 	"\x15AbandonJourneyRequest\x12R\n" +
 	"\x04name\x18\x01 \x01(\tB>\xe0A\x02\xbaH8r624^campaigns/[a-z0-9-]{1,63}/journeys/[a-z0-9-]{1,63}$R\x04name\x12^\n" +
 	"\tcharacter\x18\x02 \x01(\tB@\xbaH=\xd8\x01\x01r826^campaigns/[a-z0-9-]{1,63}/characters/[a-z0-9-]{1,63}$R\tcharacter\x121\n" +
 	"\x0foverride_reason\x18\f \x01(\tB\b\xbaH\x05r\x03\x18\xf4\x03R\x0eoverrideReason\x12\x1b\n" +
 	"\x04etag\x18\x0e \x01(\tB\a\xbaH\x04r\x02\x18@R\x04etag\x127\n" +
 	"\n" +
-	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\"\xbb\x01\n" +
+	"request_id\x18\x0f \x01(\tB\x18\xe0A\x02\xbaH\x12r\x102\x0e^[!-~]{1,128}$R\trequestId\x12#\n" +
+	"\rvalidate_only\x18\x10 \x01(\bR\fvalidateOnly\"\xbb\x01\n" +
 	"\x16AbandonJourneyResponse\x120\n" +
 	"\x06record\x18\x01 \x01(\v2\x18.wayfarer.type.v1.RecordR\x06record\x125\n" +
 	"\ajourney\x18\x02 \x01(\v2\x1b.wayfarer.travel.v1.JourneyR\ajourney\x128\n" +

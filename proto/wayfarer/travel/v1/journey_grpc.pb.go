@@ -103,7 +103,8 @@ type JourneyServiceClient interface {
 	// AddMember takes a hireling or guest along (DDW-PARTY-02 to -04); characters join by JoinJourney.
 	// Refused: INSIDE_LOCATION, NAME_TAKEN, NO_ROOM.
 	AddMember(ctx context.Context, in *AddMemberRequest, opts ...grpc.CallOption) (*AddMemberResponse, error)
-	// RemoveMember lets somebody go (DDW-PARTY-05, -06); a character has its vitals back at once.
+	// RemoveMember lets somebody go (DDW-PARTY-05, -06); a character has its vitals back at once, and cannot join this journey
+	// again.
 	// Refused: INSIDE_LOCATION, NO_SUCH_MEMBER, LAST_MEMBER.
 	RemoveMember(ctx context.Context, in *RemoveMemberRequest, opts ...grpc.CallOption) (*RemoveMemberResponse, error)
 	// SellRemains sells all loads in a settlement (DDW-NPC-07). Refused: NOT_SETTLEMENT.
@@ -132,7 +133,8 @@ type JourneyServiceClient interface {
 	// EndJourney ends a journey: pack, hirelings and vitals go back as they are, the dead at strength 0, and the seed of
 	// the dice is published. Works when nobody lives, too. The answer is the journey ended.
 	EndJourney(ctx context.Context, in *EndJourneyRequest, opts ...grpc.CallOption) (*EndJourneyResponse, error)
-	// AbandonJourney gives a journey up; the same as ending it but for the phase.
+	// AbandonJourney gives a journey up; the same as ending it but for the phase. With validate_only it only tells whether the
+	// caller may.
 	AbandonJourney(ctx context.Context, in *AbandonJourneyRequest, opts ...grpc.CallOption) (*AbandonJourneyResponse, error)
 	// SimulateJourneys plays journeys through a region many times with the engine of real ones, by the rules of the campaign, and
 	// tells how they came out: progress while it plays, the report last. The same request gets the same report. It changes
@@ -511,7 +513,8 @@ type JourneyServiceServer interface {
 	// AddMember takes a hireling or guest along (DDW-PARTY-02 to -04); characters join by JoinJourney.
 	// Refused: INSIDE_LOCATION, NAME_TAKEN, NO_ROOM.
 	AddMember(context.Context, *AddMemberRequest) (*AddMemberResponse, error)
-	// RemoveMember lets somebody go (DDW-PARTY-05, -06); a character has its vitals back at once.
+	// RemoveMember lets somebody go (DDW-PARTY-05, -06); a character has its vitals back at once, and cannot join this journey
+	// again.
 	// Refused: INSIDE_LOCATION, NO_SUCH_MEMBER, LAST_MEMBER.
 	RemoveMember(context.Context, *RemoveMemberRequest) (*RemoveMemberResponse, error)
 	// SellRemains sells all loads in a settlement (DDW-NPC-07). Refused: NOT_SETTLEMENT.
@@ -540,7 +543,8 @@ type JourneyServiceServer interface {
 	// EndJourney ends a journey: pack, hirelings and vitals go back as they are, the dead at strength 0, and the seed of
 	// the dice is published. Works when nobody lives, too. The answer is the journey ended.
 	EndJourney(context.Context, *EndJourneyRequest) (*EndJourneyResponse, error)
-	// AbandonJourney gives a journey up; the same as ending it but for the phase.
+	// AbandonJourney gives a journey up; the same as ending it but for the phase. With validate_only it only tells whether the
+	// caller may.
 	AbandonJourney(context.Context, *AbandonJourneyRequest) (*AbandonJourneyResponse, error)
 	// SimulateJourneys plays journeys through a region many times with the engine of real ones, by the rules of the campaign, and
 	// tells how they came out: progress while it plays, the report last. The same request gets the same report. It changes

@@ -1128,7 +1128,7 @@ type ListRegionsRequest struct {
 	state protoimpl.MessageState `protogen:"open.v1"`
 	// The campaign.
 	Parent string `protobuf:"bytes,1,opt,name=parent,proto3" json:"parent,omitempty"`
-	// At most this many, 0 means 50, more than 200 means 200.
+	// At most this many, 0 means 50, more than 500 means 500.
 	PageSize int32 `protobuf:"varint,2,opt,name=page_size,json=pageSize,proto3" json:"page_size,omitempty"`
 	// Token of the next page, with the other fields unchanged.
 	PageToken     string `protobuf:"bytes,3,opt,name=page_token,json=pageToken,proto3" json:"page_token,omitempty"`

@@ -2,6 +2,7 @@ package expedition
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,6 +18,7 @@ import (
 
 	dungeonv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dungeon/v1"
 	expeditionv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/expedition/v1"
+	partyv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/party/v1"
 	travelv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/travel/v1"
 
 	"github.com/wayfarer-rpg/wayfarer/internal/await"
@@ -121,16 +123,16 @@ var situations = map[string]struct {
 	}},
 }
 
-// Whatever an expedition is about, it can be given up, by a player or a game master, also after its workflow was canceled; then
-// nothing of it is left: nothing lent, nothing open, nothing that wakes it, and no workflow.
+// Whatever an expedition is about, it can be given up, by a player or a game master, also after its workflow was terminated, or by
+// canceling its workflow; then nothing of it is left: nothing lent, nothing open, nothing that wakes it, and no workflow.
 func TestAbandonAndCancelInEverySituation(t *testing.T) {
 	t.Parallel()
 	s := newSuite(t, devServer(t))
-	const gm, player, canceled = "gerd", "alice", "gerd after a cancel"
+	const gm, player, canceled, terminated = "gerd", "alice", "a cancel of the workflow", "gerd after its termination"
 	for n, name := range slices.Sorted(maps.Keys(situations)) {
 		row := situations[name]
-		for i, who := range []string{gm, player, canceled} {
-			if row.phase != Delving && who != canceled && i != n%2 {
+		for i, who := range []string{gm, player, canceled, terminated} {
+			if row.phase != Delving && who != canceled && i%2 != n%2 {
 				continue // one of the two is enough where nothing is open
 			}
 			id := fmt.Sprintf("abandon-%d-%d", n, i)
@@ -148,11 +150,18 @@ func TestAbandonAndCancelInEverySituation(t *testing.T) {
 				give := &expeditionv1.AbandonExpeditionRequest{Name: g.name, RequestId: "give-up", Character: g.character("ada")}
 				switch who {
 				case canceled:
+					g.cancel()
+					g.nothingIsLeft(enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED)
+					return
+				case terminated:
 					give.Character, who = "", gm
 					before := g.now()
-					g.cancel()
+					if err := g.cfg.Temporal.TerminateWorkflow(t.Context(), g.name, "", "a test"); err != nil {
+						t.Fatal(err)
+					}
+					g.ended(enumspb.WORKFLOW_EXECUTION_STATUS_TERMINATED)
 					if after := g.now(); !proto.Equal(before, after) {
-						t.Errorf("canceled, the expedition went from\n%v\nto\n%v", before, after)
+						t.Errorf("terminated, the expedition went from\n%v\nto\n%v", before, after)
 					}
 				case gm:
 					give.Character = ""
@@ -179,8 +188,23 @@ func (g *group) cancel() {
 	if err := g.cfg.Temporal.CancelWorkflow(ctx, g.name, ""); err != nil {
 		g.t.Fatal(err)
 	}
-	_ = run.GetWithOptions(ctx, nil, client.WorkflowRunGetOptions{DisableFollowingRuns: true})
-	g.ended(enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED)
+	over := make(chan error, 1)
+	go func() {
+		over <- run.GetWithOptions(ctx, nil, client.WorkflowRunGetOptions{DisableFollowingRuns: true})
+	}()
+	swept := time.Now()
+	await.Until(g.t, "the canceled workflow to end", func() (bool, any) {
+		if time.Since(swept) > 200*time.Millisecond { // what a run still owes the sweeper pays
+			g.sweep()
+			swept = time.Now()
+		}
+		select {
+		case err := <-over:
+			return true, err
+		default:
+			return false, "it goes on"
+		}
+	})
 }
 
 // ended checks that the workflow has ended and left nothing.
@@ -208,13 +232,22 @@ func (g *group) abandon(who string, give *expeditionv1.AbandonExpeditionRequest)
 		}
 		g.sweep()
 	}
-	ex := first.GetExpedition()
-	if ex.GetPhase() != Concluded || !ex.GetAbandoned() || ex.GetRun() != "" || ex.GetDelve() != "" || ex.GetSession() != nil || ex.GetTurn() != nil || ex.GetLeadership() != nil {
-		g.t.Errorf("given up, it is %v", ex)
+	if ex := first.GetExpedition(); !proto.Equal(ex, g.now()) {
+		g.t.Errorf("given up, the answer has %v", ex)
 	}
 	again, err := g.client.AbandonExpedition(by(context.Background(), who), give)
 	if err != nil || !proto.Equal(first, again) {
 		g.t.Errorf("again: %v, %v", again, err)
+	}
+	g.nothingIsLeft(enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED)
+}
+
+// nothingIsLeft checks that the expedition was given up and its workflow has ended so.
+func (g *group) nothingIsLeft(workflow enumspb.WorkflowExecutionStatus) {
+	g.t.Helper()
+	ex := g.now()
+	if ex.GetPhase() != Concluded || !ex.GetAbandoned() || ex.GetRun() != "" || ex.GetDelve() != "" || ex.GetSession() != nil || ex.GetTurn() != nil || ex.GetLeadership() != nil {
+		g.t.Errorf("given up, it is %v", ex)
 	}
 	if diff := cmp.Diff(map[string]string{}, g.lent()); diff != "" {
 		g.t.Errorf("lent (-want +got):\n%s", diff)
@@ -246,11 +279,111 @@ func (g *group) abandon(who string, give *expeditionv1.AbandonExpeditionRequest)
 	}
 	ctx := await.Context(g.t, context.Background())
 	_ = g.cfg.Temporal.GetWorkflow(ctx, g.name, "").Get(ctx, nil)
-	g.ended(enumspb.WORKFLOW_EXECUTION_STATUS_COMPLETED)
+	g.ended(workflow)
 	g.complete()
 	if err := g.refusal(); fault.ReasonOf(fault.FromStatus(err)) != reasonEnded {
 		g.t.Errorf("a command afterwards: %v", err)
 	}
+}
+
+// Who may give up the run or the delve, but not the journey, is refused before anything is given up.
+func TestWhoMayNotGiveEverythingUpGivesNothingUp(t *testing.T) {
+	t.Parallel()
+	s := newSuite(t, "")
+	for name, row := range map[string]struct {
+		bring          func(g *group)
+		who, character string
+		reason, field  string
+		override       string
+	}{
+		"a player who names nobody":               {(*group).inRun, "alice", "", "INVALID", "character", ""},
+		"a leader who does not travel":            {(*group).inRun, "alice", "ada", "NO_SUCH_MEMBER", "character", ""},
+		"a game master for somebody who does not": {(*group).inRun, "gerd", "ada", "NO_SUCH_MEMBER", "character", "they want to"},
+		"a traveler who does not lead":            {(*group).inRun, "bob", "bram", "NOT_LEADER", "", ""},
+		"a delver who does not travel":            {(*group).inDelve, "alice", "ada", "NO_SUCH_MEMBER", "character", ""},
+		"a fighter who does not travel":           {func(g *group) { g.inDelve(); g.fight() }, "alice", "ada", "NO_SUCH_MEMBER", "character", ""},
+		"a traveler who does not delve":           {(*group).inDelve, "carol", "cleo", "NOT_A_MEMBER", "character", ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := s.gather(t, strings.ReplaceAll(name, " ", "-"), nil)
+			row.bring(g)
+			before, lent := g.now(), g.lent()
+			give := &expeditionv1.AbandonExpeditionRequest{Name: g.name, OverrideReason: row.override}
+			if row.character != "" {
+				give.Character = g.character(row.character)
+			}
+			err := g.givesUp(row.who, "give-up", give)
+			f := (*fault.Error)(nil)
+			if !errors.As(err, &f) || f.Reason != row.reason || (row.field == "") != (len(f.Fields) == 0) || row.field != "" && f.Fields[0].Field != row.field {
+				t.Errorf("refused with %v", err)
+			}
+			if after := g.now(); !proto.Equal(before, after) {
+				t.Errorf("refused, the expedition went from\n%v\nto\n%v", before, after)
+			}
+			if diff := cmp.Diff(lent, g.lent()); diff != "" {
+				t.Errorf("lent (-before +after):\n%s", diff)
+			}
+			if before.GetDelve() != "" {
+				res := &dungeonv1.GetDelveResponse{}
+				g.call("gerd", &dungeonv1.GetDelveRequest{Name: before.GetDelve()}, res)
+				if fights := name == "a fighter who does not travel"; res.GetDelve().GetPhase() == dungeonv1.Delve_PHASE_LEFT || res.GetDelve().GetInCombat() != fights {
+					t.Errorf("the delve is %v", res.GetDelve())
+				}
+			}
+			if err := g.givesUp("gerd", "gerd-gives-up", &expeditionv1.AbandonExpeditionRequest{Name: g.name}); err != nil {
+				t.Errorf("a game master: %v", err)
+			}
+			if ex := g.now(); ex.GetPhase() != Concluded || !ex.GetAbandoned() {
+				t.Errorf("it is %v", ex)
+			}
+		})
+	}
+}
+
+// inRun brings bram and cleo, who travel, into a run that ada, who does not, leads.
+func (g *group) inRun() {
+	g.t.Helper()
+	g.stayAtHome()
+	g.does("alice", g.enterRun("run"))
+}
+
+// inDelve brings ada, who does not travel, and bram into a delve.
+func (g *group) inDelve() {
+	g.t.Helper()
+	g.stayAtHome()
+	g.explore()
+}
+
+// stayAtHome sets the expedition out without ada.
+func (g *group) stayAtHome() {
+	g.t.Helper()
+	g.call("gerd", &partyv1.RemoveTravelerRequest{Name: g.campaign + "/companies/k", Label: "ada"}, &partyv1.RemoveTravelerResponse{})
+	out, in := g.setOut(), g.goIn("pit")
+	out.GetStartJourney().Character, in.GetEnterLocation().Character = g.character("bram"), g.character("bram")
+	g.does("bob", out)
+	g.does("bob", in)
+}
+
+// givesUp carries giving up out as the activity does, again and again until it has an outcome.
+func (g *group) givesUp(who, id string, give *expeditionv1.AbandonExpeditionRequest) error {
+	g.t.Helper()
+	give.RequestId = id
+	raw, err := marshal(give)
+	if err != nil {
+		g.t.Fatal(err)
+	}
+	for range 30 {
+		_, err = g.server.executeCommand(context.Background(), g.name, command{RequestID: id, RequestHash: "hash", Actor: who, Abandon: raw})
+		if st := unpack(err); st != nil {
+			err = fault.FromStatus(st.Err())
+		}
+		if err == nil || final(err) {
+			break
+		}
+		g.sweep()
+	}
+	return err
 }
 
 // An attempt to give up dies between the journey and the log. Whoever comes next finds the expedition given up, and who gave

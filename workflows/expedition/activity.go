@@ -127,7 +127,10 @@ func (s *Server) carryOut(ctx context.Context, name string, cmd command) (journa
 	if err != nil {
 		return at, err
 	}
-	if at.State.Phase == Concluded {
+	switch {
+	case at.State.Phase == Concluded && cmd.Canceled:
+		return at, nil
+	case at.State.Phase == Concluded:
 		return at, allowed(Concluded, "", journeyTarget, journeyTarget)
 	}
 	who, err := s.callerOf(ctx, name, cmd.Actor, cmd.Itself)
@@ -142,6 +145,9 @@ func (s *Server) carryOut(ctx context.Context, name string, cmd command) (journa
 	}
 	if at, _, err = s.catchUp(ctx, at, at.State.Settling...); err != nil {
 		return at, err
+	}
+	if cmd.Canceled {
+		return t.abandon(ctx, at, who, &expeditionv1.AbandonExpeditionRequest{Name: name, OverrideReason: "the workflow was canceled"})
 	}
 	if cmd.Abandon != nil {
 		req := &expeditionv1.AbandonExpeditionRequest{}
@@ -474,6 +480,11 @@ func (t turn) abandon(ctx context.Context, at journal.At[state], who caller, req
 		done, err := t.add(ctx, at, t.entry, concluded(true))
 		return done.State, err
 	}
+	if at.State.inside() != journeyTarget {
+		if err := t.mayAbandon(ctx, at, req); err != nil {
+			return at, err
+		}
+	}
 	if at.State.Run != "" {
 		var err error
 		if at, err = t.abandonRun(ctx, at, req); err != nil {
@@ -516,6 +527,22 @@ func (t turn) abandon(ctx context.Context, at journal.At[state], who caller, req
 	events = append(events, executed("abandon_journey", snap.name, res.GetRecord().GetSeq()), concluded(true))
 	done, err := t.add(ctx, at, t.entry, events...)
 	return done.State, err
+}
+
+// mayAbandon refuses whoever may not give the journey up, before the run or delve is that they may give up.
+func (t turn) mayAbandon(ctx context.Context, at journal.At[state], req *expeditionv1.AbandonExpeditionRequest) error {
+	_, err := t.journeys.AbandonJourney(as(ctx, t.cmd.Actor, t.cmd.Itself), &travelv1.AbandonJourneyRequest{
+		Name: at.State.Journey, Character: req.GetCharacter(), OverrideReason: req.GetOverrideReason(),
+		RequestId: requestid.Derive(t.derived, "may"), ValidateOnly: true,
+	})
+	if !final(err) {
+		return err
+	}
+	// An attempt that was given up and still at work may have come so far that this one sees its end.
+	if now, lerr := t.log.Load(ctx, at.Stream); lerr != nil || now.Seq != at.Seq {
+		return cmp.Or(lerr, errMoved)
+	}
+	return err
 }
 
 func (t turn) abandonRun(ctx context.Context, at journal.At[state], req *expeditionv1.AbandonExpeditionRequest) (journal.At[state], error) {

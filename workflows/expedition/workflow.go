@@ -17,6 +17,8 @@ const (
 	tickName     = "TickExpedition"
 	// wakes is the change by which workflows learned to do something by themselves.
 	wakes = "wakes"
+	// cancels is the change by which workflows that are canceled learned to give their expedition up.
+	cancels = "cancels"
 )
 
 const (
@@ -51,6 +53,8 @@ type command struct {
 	Abandon []byte `json:"abandon,omitempty"`
 	// Manage is anything else that is done to the expedition itself.
 	Manage *manage `json:"manage,omitempty"`
+	// Canceled gives the expedition up since its workflow was canceled, unless it is over.
+	Canceled bool `json:"canceled,omitempty"`
 }
 
 // manage is exactly one of its fields, but for Reason; Absence is the JSON of one.
@@ -104,26 +108,34 @@ func (d definition) run(ctx workflow.Context, in input) error {
 	if err != nil {
 		return err
 	}
-	if err := t.restore(ctx); err != nil {
-		t.closing = true
-		return err
-	}
 	full := func() bool {
 		return t.standing.Phase == Concluded || t.updates >= t.maxUpdates || workflow.GetInfo(ctx).GetContinueAsNewSuggested()
 	}
-	if workflow.GetVersion(ctx, wakes, workflow.DefaultVersion, 1) == workflow.DefaultVersion {
+	switch err = t.restore(ctx); {
+	case err != nil:
+	case workflow.GetVersion(ctx, wakes, workflow.DefaultVersion, 1) == workflow.DefaultVersion:
 		err = workflow.Await(ctx, full)
-	} else {
+	default:
 		err = t.live(ctx, full)
 	}
 	t.closing = true
-	// Commands under way are carried through, also when the workflow was canceled.
+	// Commands under way are carried through, also when the workflow was canceled; then the expedition is given up.
 	after, cancel := workflow.NewDisconnectedContext(ctx)
 	defer cancel()
 	if drained := workflow.Await(after, func() bool { return workflow.AllHandlersFinished(after) }); drained != nil {
 		return drained
 	}
+	if err == nil && t.standing.Phase != Concluded {
+		err = ctx.Err() // canceled while it turned over: the next run would not know
+	}
 	switch {
+	case temporal.IsCanceledError(err):
+		if workflow.GetVersion(after, cancels, workflow.DefaultVersion, 1) != workflow.DefaultVersion {
+			if gone := t.giveUp(after); gone != nil {
+				return gone
+			}
+		}
+		return err
 	case err != nil:
 		return err
 	case t.standing.Phase == Concluded:
@@ -164,7 +176,7 @@ func (t *thread) live(ctx workflow.Context, full func() bool) error {
 		}
 		if err := t.tick(ctx, wake); err != nil {
 			if ctx.Err() != nil {
-				return err
+				return ctx.Err()
 			}
 			if _, err := workflow.AwaitWithTimeout(ctx, rest, moved); err != nil {
 				return err
@@ -205,6 +217,28 @@ func (t *thread) tick(ctx workflow.Context, wake time.Time) error {
 		t.standing = now
 	}
 	return err
+}
+
+// mostPatience is the longest rest between two tries to give an expedition up whose workflow was canceled.
+const mostPatience = time.Hour
+
+// giveUp gives the expedition up: whoever cancels its workflow wants nothing of it left, neither lent nor open. What keeps it
+// from that is away for a while, or is giving back itself, so it goes on until it has done it.
+func (t *thread) giveUp(ctx workflow.Context) error {
+	within := workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		StartToCloseTimeout: t.attempt, HeartbeatTimeout: t.silence,
+		RetryPolicy: &temporal.RetryPolicy{InitialInterval: 100 * time.Millisecond, BackoffCoefficient: 2, MaximumAttempts: tries},
+	})
+	cmd := command{RequestID: "canceled-" + workflow.GetInfo(ctx).WorkflowExecution.RunID, RequestHash: cancels, Itself: true, Canceled: true}
+	for rest := time.Second; ; rest = min(2*rest, mostPatience) {
+		err := workflow.ExecuteActivity(within, executeName, t.name, cmd).Get(ctx, nil)
+		if err == nil {
+			return nil
+		}
+		if err := workflow.Sleep(ctx, rest); err != nil {
+			return err
+		}
+	}
 }
 
 // validate refuses updates only while the run is turning over. What they ask for is checked when their turn has come.

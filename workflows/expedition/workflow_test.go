@@ -213,26 +213,47 @@ func TestRefusalsAreNotRepeatedAndOthersAre(t *testing.T) {
 	}
 }
 
+// A command that is under way when the workflow is canceled is carried through, and then the expedition is given up, however long
+// that takes; also while the run turns over, of which the next one would not know.
 func TestACommandUnderWaySurvivesCancellation(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, 10)
-	var outcome string
-	busy := make(chan struct{})
-	s.act = func(command) (standing, error) { <-busy; return standing{Phase: Traveling}, nil }
-	s.update(0, "a", &outcome)
-	s.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
-		if info.ActivityType.Name == executeName {
-			s.CancelWorkflow()
-			close(busy)
-		}
-	})
-	s.ExecuteWorkflow(workflowName, input{Name: expo})
-	if outcome != "done" {
-		t.Errorf("the command: %q", outcome)
-	}
-	var canceled *temporal.CanceledError
-	if !errors.As(s.GetWorkflowError(), &canceled) {
-		t.Errorf("the run ended with %v", s.GetWorkflowError())
+	for when, maxUpdates := range map[string]int{"in the midst of a run": 10, "while it turns over": 1} {
+		t.Run(when, func(t *testing.T) {
+			t.Parallel()
+			s := newStage(t, maxUpdates)
+			var outcome string
+			busy := make(chan struct{})
+			var last command
+			away := 0
+			s.act = func(cmd command) (standing, error) {
+				if <-busy; cmd.RequestID == "a" {
+					return standing{Phase: Traveling}, nil
+				}
+				if last = cmd; away < 40 {
+					away++
+					return standing{}, pack(fault.New(fault.Unavailable, "RUN_SETTLING", "later"))
+				}
+				return standing{Phase: Concluded}, nil
+			}
+			s.update(0, "a", &outcome)
+			var once sync.Once
+			s.SetOnActivityStartedListener(func(info *activity.Info, _ context.Context, _ converter.EncodedValues) {
+				if info.ActivityType.Name == executeName {
+					once.Do(func() { s.CancelWorkflow(); close(busy) })
+				}
+			})
+			s.ExecuteWorkflow(workflowName, input{Name: expo})
+			if outcome != "done" {
+				t.Errorf("the command: %q", outcome)
+			}
+			var canceled *temporal.CanceledError
+			if !errors.As(s.GetWorkflowError(), &canceled) {
+				t.Errorf("the run ended with %v", s.GetWorkflowError())
+			}
+			if !last.Canceled || !last.Itself || away != 40 {
+				t.Errorf("after %d tries: %+v", away, last)
+			}
+		})
 	}
 }
 

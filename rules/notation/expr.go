@@ -372,9 +372,10 @@ func (p *printer) param(e *Expr) {
 
 func (p *printer) mods(mods []Mod) {
 	for i, m := range mods {
+		bare := i > 0 && mods[i-1].Compare == nil && mods[i-1].N == nil && mods[i-1].Limit == nil
 		switch {
-		case m.Kind == Success && i > 0 && mods[i-1].Compare == nil && mods[i-1].N == nil && mods[i-1].Limit == nil:
-			p.WriteByte(' ') // else the comparison would be the one of the modifier before
+		case bare && (m.Kind == Success || m.Kind == Explode && m.Compare != nil && m.Compare.Op == "="):
+			p.WriteByte(' ') // else the comparison, or "!=", would be the one of the modifier before
 		case m.Kind == Reroll && m.Compare == nil:
 			p.WriteByte('r') // "rr", since another re-roll may follow
 		}

@@ -27,6 +27,8 @@ func TestParse(t *testing.T) {
 		"d6":                             "1d6",
 		"2d6+1":                          "2d6+1",
 		" 2D6 - 3 + d4 ":                 "2d6-3+1d4",
+		"1d6ro1!=5ro":                    "1d6ro=1ro !=5",
+		"1d6e1rr":                        "1d6rr !=1",
 		"1d6[a\x07b] # c\x1b d\x00":      "1d6[a b] # c d",
 		"-1d8":                           "-1d8",
 		"+7":                             "7",
@@ -601,11 +603,11 @@ func exprs(t *rapid.T, depth int) *Expr {
 			e.Sides, e.Special = nil, &Special{Faces: rapid.SliceOfN(rapid.IntRange(-9, 9), 2, 4).Draw(t, "faces")}
 		case Plain, Usage:
 		}
-		for _, m := range rapid.SliceOfNDistinct(rapid.IntRange(int(Reroll), int(SortUp)), 0, 4, func(k int) int { return k }).Draw(t, "mods") {
+		for _, m := range rapid.SliceOfNDistinct(rapid.IntRange(int(Reroll), int(SortUp)), 0, 12, func(k int) int { return k }).Draw(t, "mods") {
 			mod := Mod{Kind: ModKind(m)}
 			switch mod.Kind {
-			case Compound, Penetrate, PenetrateCompound, UniqueOnce, Unique, Failure, Reroll:
-				continue // once each, endless or in need of another
+			case Compound, Penetrate, PenetrateCompound, UniqueOnce, Failure:
+				continue // once each, or in need of another
 			case KeepIf, DropIf, Success:
 				mod.Compare = compare()
 			case Min, Max, RerollHigh, RerollLow, ExplodeHigh, ExplodeLow, KeepHigh, KeepLow, DropHigh, DropLow:
@@ -614,7 +616,7 @@ func exprs(t *rapid.T, depth int) *Expr {
 				mod.Kind = rapid.SampledFrom([]ModKind{Explode, Compound, Penetrate, PenetrateCompound}).Draw(t, "explosion")
 				mod.Limit = whole(0)
 				fallthrough
-			case RerollOnce, CritSuccess, CritFailure:
+			case Reroll, RerollOnce, Unique, CritSuccess, CritFailure:
 				if rapid.Bool().Draw(t, "compares") {
 					mod.Compare = compare()
 				}

@@ -615,3 +615,28 @@ func TestMetricsHaveTheJobOfTheAlerts(t *testing.T) {
 		}
 	}
 }
+
+// The notes tell what is left to do, and only where it is.
+func TestTheNotesTellWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	c := load(t)
+	for name, row := range map[string]struct{ values, want string }{
+		"Prometheus is let in nowhere":             {`{telemetry: {serviceMonitor: {enabled: true}}}`, "networkPolicy.metricsFrom"},
+		"a route to services that ask for clients": {`{tls: {enabled: true}, grpcRoute: {enabled: true, parentRefs: [{name: outside}]}}`, "BackendTLSPolicy"},
+		"certificates of one's own":                {`{tls: {enabled: true}}`, "ca.crt for each program"},
+	} {
+		for _, there := range []bool{true, false} {
+			v := valuesFile(t, "minimal")
+			if there {
+				maps.Copy(v, values(t, row.values))
+			}
+			files, err := render(c, v)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if notes := files["wayfarer/templates/NOTES.txt"]; strings.Contains(notes, row.want) != there {
+				t.Errorf("%s, %v: %s", name, there, notes)
+			}
+		}
+	}
+}

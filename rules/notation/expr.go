@@ -384,8 +384,12 @@ func (p *printer) mods(mods []Mod) {
 			p.WriteString(m.Compare.Op)
 			p.param(m.Compare.To)
 		}
-		if m.N != nil {
+		switch {
+		case m.N == nil:
+		case m.Kind == Min || m.Kind == Max:
 			p.param(m.N)
+		default:
+			p.count(m.N) // where none may stand, a minus would be the next operator
 		}
 		if m.Limit != nil {
 			p.WriteByte('x')

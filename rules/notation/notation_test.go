@@ -29,6 +29,8 @@ func TestParse(t *testing.T) {
 		" 2D6 - 3 + d4 ":                 "2d6-3+1d4",
 		"1d6ro1!=5ro":                    "1d6ro=1ro !=5",
 		"1d6e1rr":                        "1d6rr !=1",
+		"2d6d-0":                         "2d6dl(-0)",
+		"2d6kh(-0)-1":                    "2d6kh(-0)-1",
 		"1d6[a\x07b] # c\x1b d\x00":      "1d6[a b] # c d",
 		"-1d8":                           "-1d8",
 		"+7":                             "7",

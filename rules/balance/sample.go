@@ -35,15 +35,15 @@ func (s sampling) check() error {
 type sums[S any] interface{ merge(other S) }
 
 // sample plays on several workers and returns what they have added up. Each worker gets the series that its runs take their
-// chance from, and returns its sums and what plays one run into them.
+// chance from, and returns its sums and what plays one run into them; work is called by all of them at once.
 func sample[S sums[S]](ctx context.Context, s sampling, work func(c *chance) (S, func() error)) (S, error) {
 	var (
 		mu         sync.Mutex
 		wg         sync.WaitGroup
 		next, done int
 		first      error
-		parts      []S
 	)
+	parts := make([]S, min(max(1, s.workers), (s.runs+chunk-1)/chunk))
 	claim := func() (from, to int) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -64,11 +64,13 @@ func sample[S sums[S]](ctx context.Context, s sampling, work func(c *chance) (S,
 			s.progress(done)
 		}
 	}
-	for range min(max(1, s.workers), (s.runs+chunk-1)/chunk) {
-		c := &chance{}
-		sum, run := work(c)
-		parts = append(parts, sum)
+	for part := range parts {
 		wg.Go(func() {
+			// A worker makes what it writes to itself. Made for all by one goroutine it would lie side by side, and cores that
+			// write to the same line of memory wait for each other.
+			c := &chance{}
+			sum, run := work(c)
+			parts[part] = sum
 			for from, to := claim(); from < to; from, to = claim() {
 				var failed error
 				for i := from; i < to && failed == nil; i++ {

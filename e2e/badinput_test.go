@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"maps"
@@ -60,6 +61,9 @@ type messed struct {
 func newMessed(tb testing.TB, inExpeditions bool) *messed {
 	tb.Helper()
 	m := &messed{table: newTable(tb, "bad-input", "ada", "bram", "cleo", "dov", "eve")}
+	ctx, cancel := context.WithTimeout(context.Background(), long) // it is for hundreds of calls
+	tb.Cleanup(cancel)
+	m.ctx = ctx
 	if inExpeditions {
 		m.within = map[string]string{}
 	}
@@ -435,12 +439,14 @@ func (m *messed) refuses(cases map[string]badInput, touched ...string) {
 			for kind, via := range transports {
 				t.Run(name+" through "+kind, func(t *testing.T) {
 					t.Parallel()
+					own := *m.table // which ends this case, and no other, when something cannot be read
+					own.tb = t
 					req := c.req
 					if req["requestId"] == nil && !strings.Contains(c.method, "/Get") && !strings.Contains(c.method, "/List") {
 						req = req.With("requestId", strings.ReplaceAll(name+"-"+kind, " ", "-"))
 					}
 					got := refusal(t, func() (object, error) {
-						return via.call(m.ctx, m.token(c.token), c.method, req)
+						return own.steadyBy(via, m.token(c.token), c.token, c.method, req)
 					})
 					want := failure{code: c.code, reason: c.reason, field: c.field, text: got.text}
 					if kind == "REST" {
@@ -458,7 +464,7 @@ func (m *messed) refuses(cases map[string]badInput, touched ...string) {
 						if of == "" {
 							continue
 						}
-						if after := m.read("gm", of); !reflect.DeepEqual(after, before[of]) {
+						if after := own.read("gm", of); !reflect.DeepEqual(after, before[of]) {
 							t.Errorf("%s was at seq %d and is at %d:\n%v\n%v", of, before[of].Number("seq"), after.Number("seq"), before[of], after)
 						}
 					}

@@ -66,8 +66,9 @@ func share(name string, r *big.Rat) *dicev1.OddsShare {
 	return s
 }
 
-// answer begins an answer with all that a distribution tells. What is lost counts as greater than all outcomes.
-func answer(d odds.Dist) (*dicev1.OddsResponse, error) {
+// answer begins an answer with all that a distribution tells. Above tells that what is lost is greater than all outcomes, as the
+// later checks of a usage die are; long explosions may be anywhere, 10-1d6! for one has them below, and are in no outcome's sum.
+func answer(d odds.Dist, above bool) (*dicev1.OddsResponse, error) {
 	if d.Len() > MaxOutcomes {
 		return nil, play.Refuse(odds.TooMuchWork, "%d outcomes; an answer has at most %d", d.Len(), MaxOutcomes)
 	}
@@ -80,7 +81,7 @@ func answer(d odds.Dist) (*dicev1.OddsResponse, error) {
 	a.DeviationFloat = math.Sqrt(a.GetVarianceFloat())
 	a.Lost, a.LostFloat = exact(d.Lost())
 	atLeast := d.AtLeast()
-	if lost := d.Lost(); lost.Sign() > 0 {
+	if lost := d.Lost(); above && lost.Sign() > 0 {
 		for _, r := range atLeast {
 			r.Add(r, lost)
 		}
@@ -135,7 +136,7 @@ func aNotation(q *dicev1.NotationQuestion) (*dicev1.OddsResponse, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := answer(d)
+	a, err := answer(d, false)
 	if err != nil {
 		return nil, err
 	}
@@ -159,7 +160,7 @@ func aComparison(q *dicev1.ComparisonQuestion) (*dicev1.OddsResponse, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := answer(difference)
+	a, err := answer(difference, false)
 	if err != nil {
 		return nil, err
 	}
@@ -192,7 +193,7 @@ func aPool(q *dicev1.PoolQuestion) (*dicev1.OddsResponse, error) {
 	if err != nil {
 		return nil, at("pool", err)
 	}
-	a, err := answer(o.Botches)
+	a, err := answer(o.Botches, false)
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +286,7 @@ func aUsage(q *dicev1.UsageQuestion) (*dicev1.OddsResponse, error) {
 	if d.Len() == 0 { // more steps than checks asked for
 		return nil, play.Refuse(odds.BadOdds, "%d checks are too few to use the die up", checks).At("usage.checks")
 	}
-	a, err := answer(d)
+	a, err := answer(d, true)
 	if err != nil {
 		return nil, err
 	}
@@ -328,7 +329,7 @@ func aSpill(q *dicev1.SpillQuestion) (*dicev1.OddsResponse, error) {
 	if err != nil {
 		return nil, err
 	}
-	a, err := answer(events)
+	a, err := answer(events, false)
 	if err != nil {
 		return nil, err
 	}

@@ -41,6 +41,20 @@ func TestAnswer(t *testing.T) {
 			`{"notation": {"notation": "3d6+1", "target": 12}}`, "23/2", "35/4", "1/2",
 			func(a *dicev1.OddsResponse) bool { return a.GetSuccessFloat() == 0.5 },
 		},
+		// What explodes thirteen times is lost: above all outcomes of the one, and below those of the other.
+		"an explosion with a target": {
+			`{"notation": {"notation": "1d6!", "target": 1}}`, "", "", "13060694015/13060694016",
+			func(a *dicev1.OddsResponse) bool {
+				return a.GetOutcomes()[0].GetAtLeast() == a.GetSuccess() && a.GetLost() == "1/13060694016"
+			},
+		},
+		"less an explosion, with a target": {
+			`{"notation": {"notation": "10-1d6!", "target": 9}}`, "", "", "1/6",
+			func(a *dicev1.OddsResponse) bool {
+				o := a.GetOutcomes()
+				return o[len(o)-1].GetValue() == 9 && o[len(o)-1].GetAtLeast() == "1/6" && o[0].GetAtLeast() == "13060694015/13060694016"
+			},
+		},
 		"a comparison": {
 			`{"comparison": {"first": "d4", "second": "d6"}}`, "-1", "25/6", "1/4",
 			func(a *dicev1.OddsResponse) bool {

@@ -52,8 +52,9 @@ const (
 // errStopping is why a stream ends with the edge.
 var errStopping = errors.New("the edge stops")
 
-// guard turns away what is too much, and bounds how long the rest may take. What it lets in knows its client.
-func guard(running context.Context, next http.Handler, l Limits) http.Handler {
+// guard turns away what is too much, and bounds how long the rest may take. What it lets in knows its client. Streams end with
+// the edge, of which atEnd tells them.
+func guard(next http.Handler, l Limits, atEnd func(end func()) (forget func() bool)) http.Handler {
 	if l.Headers == 0 {
 		l.Headers = defaultHeaders
 	}
@@ -86,7 +87,7 @@ func guard(running context.Context, next http.Handler, l Limits) http.Handler {
 			defer leave()
 			ctx, cancel := context.WithCancelCause(ctx)
 			defer cancel(nil)
-			defer context.AfterFunc(running, func() { cancel(errStopping) })()
+			defer atEnd(func() { cancel(errStopping) })()
 			next.ServeHTTP(&patient{ResponseWriter: w}, r.WithContext(ctx))
 			return
 		}

@@ -97,7 +97,7 @@ func New(ctx context.Context, cfg Config) (http.Handler, error) {
 	h = keepAlive(h, cfg.KeepAlive)
 	h = noQueryWithBody(h)
 	h = limitBody(h, cfg.MaxBody)
-	h = guard(ctx, h, cfg.Limits)
+	h = guard(h, cfg.Limits, func(end func()) (forget func() bool) { return context.AfterFunc(ctx, end) })
 	h = otelhttp.NewHandler(h, "rest", otelhttp.WithSpanNameFormatter(func(_ string, r *http.Request) string { return r.Method }))
 	h = unnamed(h)
 	if len(cfg.AllowedOrigins) > 0 {

@@ -223,7 +223,7 @@ func (s *Server) tell(ready bool) {
 	if ready {
 		value = 1
 	}
-	s.ready.Record(context.Background(), value, metric.WithAttributes(attribute.String("server", s.cfg.Name)))
+	s.ready.Record(s.stopping, value, metric.WithAttributes(attribute.String("server", s.cfg.Name)))
 }
 
 func (s *Server) drain() {

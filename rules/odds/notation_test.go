@@ -187,14 +187,11 @@ func TestOddsOfNotationsRefuse(t *testing.T) {
 		"1d9973/1d9967":                    TooMuchWork,
 		"{20d6,20d8,20d10,20d12,20d20}kh2": TooMuchWork,
 		"dw20":                             TooMuchWork,
-		// Each case of these is little work.
-		"4d6!x1kh(1d1000)":          TooMuchWork,
-		"(1d100)d(1d100)":           TooMuchWork,
-		"{1d50,1d50,1d49}kh(1d100)": TooMuchWork,
-		"1/(1d6-1)":                 notation.DivisionByZero,
-		"1d6^(50d%)":                notation.Overflow,
-		"(1d6-3)d6":                 notation.BadValue,
-		"1d(1d4)!":                  notation.Endless,
+		"4d6!x1kh(1d1000)":                 TooMuchWork, // each case of which is little work
+		"1/(1d6-1)":                        notation.DivisionByZero,
+		"1d6^(50d%)":                       notation.Overflow,
+		"(1d6-3)d6":                        notation.BadValue,
+		"1d(1d4)!":                         notation.Endless,
 	} {
 		t.Run(text, func(t *testing.T) {
 			t.Parallel()
@@ -202,6 +199,39 @@ func TestOddsOfNotationsRefuse(t *testing.T) {
 			var r *play.Refusal
 			if d, err := Of(n); !errors.As(err, &r) || r.Code != code {
 				t.Errorf("got %d outcomes, %v, want %s", d.Len(), err, code)
+			}
+		})
+	}
+}
+
+// Whatever takes many steps, alone or as one of many parts, is counted: with few left it is refused.
+func TestStepsAreCounted(t *testing.T) {
+	t.Parallel()
+	for name, text := range map[string]string{
+		"courses":          "2d6!kh1",
+		"unique dice":      "3d6u",
+		"a product":        "1d20*1d20",
+		"a sum":            "1d1000+1d1000",
+		"a sum of many":    "1000d6",
+		"the highest":      "20d10kh5",
+		"ranks":            "10d6kh3kl3",
+		"long explosions":  "1d6!>1",
+		"faces":            "1d6000ro>5000",
+		"cases":            "(1d20)d(1d20)",
+		"a group":          "{1d20, 1d12, 1d10}kh2",
+		"a group's dice":   "{2d6+1d8}kh2",
+		"equal parts":      "{2d6, 2d6, 2d6, 2d6, 2d6}kh3",
+		"a part of a part": "floor(max(1d20*1d20, 1)/2)",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := parsed(t, text)
+			if _, err := (&meter{left: maxSteps}).of(n.Expr); err != nil {
+				t.Fatal(err)
+			}
+			var r *play.Refusal
+			if _, err := (&meter{left: 500}).of(n.Expr); !errors.As(err, &r) || r.Code != TooMuchWork {
+				t.Errorf("%s with few steps left: %v", text, err)
 			}
 		})
 	}

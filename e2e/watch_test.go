@@ -174,7 +174,7 @@ func TestManyWatchersOfAnExpedition(t *testing.T) {
 	}
 	t.Cleanup(func() { _ = nowhere.Close() })
 	service, err := expedition.New(expedition.Config{
-		Store: spy, Temporal: temporal, TaskQueue: "none", Members: anybody{}, Travel: nowhere, Dungeon: nowhere,
+		Store: spy, Temporal: temporal, TaskQueue: "none", Members: anybody{}, Travel: nowhere, Dungeon: nowhere, Party: nowhere,
 		Redact: func(m proto.Message) proto.Message { return m },
 	})
 	if err != nil {

@@ -152,6 +152,7 @@ func TestAbandonAndCancelInEverySituation(t *testing.T) {
 				case canceled:
 					g.cancel()
 					g.nothingIsLeft(enumspb.WORKFLOW_EXECUTION_STATUS_CANCELED)
+					replayed(t, g.cfg.Temporal, g.name)
 					return
 				case terminated:
 					give.Character, who = "", gm

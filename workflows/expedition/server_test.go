@@ -388,6 +388,14 @@ func TestAWholeExpedition(t *testing.T) {
 // replay runs every history of a workflow again with the code of today; -keep keeps them.
 func replay(t *testing.T, tc client.Client, name string) {
 	t.Helper()
+	if replayed(t, tc, name) < 2 {
+		t.Error("the workflow never turned over")
+	}
+}
+
+// replayed replays the histories of all runs of an expedition and returns how many there are.
+func replayed(t *testing.T, tc client.Client, name string) int {
+	t.Helper()
 	runID := ""
 	for n := 1; ; n++ {
 		h := &historypb.History{}
@@ -415,10 +423,7 @@ func replay(t *testing.T, tc client.Client, name string) {
 		}
 		runID = h.GetEvents()[0].GetWorkflowExecutionStartedEventAttributes().GetContinuedExecutionRunId()
 		if runID == "" {
-			if n < 2 {
-				t.Error("the workflow never turned over")
-			}
-			return
+			return n
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/google/go-cmp/cmp"
 	"google.golang.org/grpc/codes"
@@ -215,6 +216,23 @@ func TestALineIsDoneOnce(t *testing.T) {
 	again := tb.line("ada", "+request open the door")
 	tb.do("gm", &partyv1.SetMemberRequest{Name: tb.campaign, Member: &partyv1.CampaignMember{Subject: "ada", Role: typev1.Role_ROLE_PLAYER}})
 	both("ada", again)
+}
+
+// TestTextsOfOthersAreText: what somebody wrote moves no cursor, colours nothing and turns no letters on another's screen.
+func TestTextsOfOthersAreText(t *testing.T) {
+	t.Parallel()
+	tb := newTable(t, "ada")
+	tb.say("ada", "+party/create 1")
+	tb.do("ada", &partyv1.FileRequestRequest{Parent: tb.campaign, Character: tb.character("ada"), Text: "open\x1b[2J the \u202edoor\u2069\r now,\x00 b\u00e4r"})
+	res, refused := tb.send("gm", tb.line("", "+requests"))
+	if refused != nil {
+		t.Fatalf("%+v", refused)
+	}
+	text := res.GetText()
+	tb.has(text, "open [2J the door  now,  bär")
+	if i := strings.IndexFunc(text, func(r rune) bool { return r != '\n' && (unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)) }); i >= 0 {
+		t.Errorf("%q has something else than text at %d", text, i)
+	}
 }
 
 // TestAliasesDoTheSame as their commands, in the help and in play.

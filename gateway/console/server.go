@@ -143,7 +143,7 @@ func (s *Server) execute(ctx context.Context, req *consolev1.ExecuteRequest) (*c
 	if err != nil {
 		return nil, err
 	}
-	res := &consolev1.ExecuteResponse{Text: strings.TrimRight(text, "\n"), Command: "+" + cmd.name}
+	res := &consolev1.ExecuteResponse{Text: readable(strings.TrimRight(text, "\n")), Command: "+" + cmd.name}
 	if result != nil {
 		if res.Result, err = anypb.New(result); err != nil {
 			return nil, err

@@ -3,11 +3,28 @@ package console
 import (
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
 // width is how many characters a line of running text has at most: what a telnet window shows.
 const width = 78
+
+// readable is a text for somebody's screen: names and notes of others in it may not move its cursor, colour it or turn the direction
+// of its letters. Control characters are blanks but for ends of lines, and what turns directions is left out.
+func readable(text string) string {
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n':
+			return r
+		case unicode.IsControl(r):
+			return ' '
+		case unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		}
+		return r
+	}, text)
+}
 
 // columns sets rows in columns, indented, without blanks at the ends of lines.
 func columns(rows [][]string) string {

@@ -10,7 +10,7 @@ import (
 	"github.com/wayfarer-rpg/wayfarer/proto/openapi"
 )
 
-//go:embed index.html docs.html docs.js style.css console.html console.css console.js api.js format.js
+//go:embed index.html docs.html docs.js style.css console.html console.css console.js api.js format.js index.js
 var files embed.FS
 
 // policy lets a page load what lies beside it, call its own origin, and nothing else.
@@ -38,7 +38,7 @@ func Handler() http.Handler {
 	mux.HandleFunc("GET /{$}", page("index.html", "text/html; charset=utf-8"))
 	mux.HandleFunc("GET /console", page("console.html", "text/html; charset=utf-8"))
 	mux.HandleFunc("GET /console.css", page("console.css", "text/css; charset=utf-8"))
-	for _, script := range []string{"console.js", "api.js", "format.js"} {
+	for _, script := range []string{"console.js", "api.js", "format.js", "index.js"} {
 		mux.HandleFunc("GET /"+script, page(script, "text/javascript; charset=utf-8"))
 	}
 	mux.HandleFunc("GET /docs", page("docs.html", "text/html; charset=utf-8"))

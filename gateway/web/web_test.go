@@ -42,7 +42,7 @@ func TestPages(t *testing.T) {
 		"/": "text/html; charset=utf-8", "/docs": "text/html; charset=utf-8",
 		"/docs.js": "text/javascript; charset=utf-8", "/style.css": "text/css; charset=utf-8",
 		"/console": "text/html; charset=utf-8", "/console.css": "text/css; charset=utf-8", "/console.js": "text/javascript; charset=utf-8",
-		"/api.js": "text/javascript; charset=utf-8", "/format.js": "text/javascript; charset=utf-8",
+		"/api.js": "text/javascript; charset=utf-8", "/format.js": "text/javascript; charset=utf-8", "/index.js": "text/javascript; charset=utf-8",
 	} {
 		res, body := get(t, srv.URL+path)
 		if res.StatusCode != 200 || res.Header.Get("Content-Type") != contentType || len(body) == 0 {

@@ -142,6 +142,7 @@ async function clean(what) {
 test("somebody signs in by the keyboard alone", async () => {
   await page.goto(`${site}/`);
   await clean("the first page");
+  await page.getByText(`curl -s ${site}/v1/campaigns`).waitFor(); // the examples are for this server
   await page.getByRole("link", { name: "the console" }).click();
   await page.getByLabel("User").waitFor();
   await shot("sign-in");

@@ -32,6 +32,7 @@ func TestParse(t *testing.T) {
 		"2d6d-0":                         "2d6dl(-0)",
 		"2d6kh(-0)-1":                    "2d6kh(-0)-1",
 		"1d6[a\x07b] # c\x1b d\x00":      "1d6[a b] # c d",
+		"1d6[\u202eerif] # \u2066c":      "1d6[erif] # c",
 		"-1d8":                           "-1d8",
 		"+7":                             "7",
 		"0":                              "0",

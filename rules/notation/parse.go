@@ -194,14 +194,16 @@ func (p *parser) widen() {
 	p.text = string(signs)
 }
 
-// words are the characters between two places, joined by single blanks. Control characters are blanks: a terminal that shows the
-// text to others would obey them.
+// words are the characters between two places, joined by single blanks. Control characters are blanks, and what
+// turns the direction of letters: whatever shows the text to others would obey them.
 func (p *parser) words(from, end int) string {
 	text := p.text[from:end]
 	if p.tame != nil {
 		text = string(p.tame[from:end])
 	}
-	return strings.Join(strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }), " ")
+	return strings.Join(strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r)
+	}), " ")
 }
 
 // put makes a part without counting it. The column is from 1.

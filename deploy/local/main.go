@@ -64,8 +64,8 @@ func (s *settings) Check() error {
 			errs = append(errs, config.Bad(p.name, "%d is not a port from %d to 65535", p.port, p.least))
 		}
 	}
-	if s.Grace < 0 {
-		errs = append(errs, config.Bad("WAYFARER_GRACE", "%s is below 0", s.Grace))
+	if s.Grace < time.Millisecond || s.Grace > 10*time.Minute {
+		errs = append(errs, config.Bad("WAYFARER_GRACE", "%s is not from 1ms to 10m", s.Grace))
 	}
 	store := config.Store{Kind: s.Store, MongoURI: s.MongoURI}
 	return errors.Join(append(errs, store.Check())...)

@@ -25,6 +25,7 @@ func TestBadValuesAreNamed(t *testing.T) {
 		"a MongoDB that is something else":    {"MONGODB_URI", "postgres://ada:swordfish@db/"},
 		"a time without a unit":               {"WAYFARER_GRACE", "10"},
 		"a time before now":                   {"WAYFARER_GRACE", "-1s"},
+		"no time at all":                      {"WAYFARER_GRACE", "0s"},
 		"a level that is none":                {"WAYFARER_LOG_LEVEL", "loud"},
 	} {
 		t.Run(name, func(t *testing.T) {

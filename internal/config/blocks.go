@@ -41,7 +41,7 @@ type Server struct {
 	MaxReceive int `env:"WAYFARER_MAX_RECEIVE_BYTES" envDefault:"1048576"`
 	// Reflection switches gRPC server reflection on.
 	Reflection bool `env:"WAYFARER_REFLECTION" envDefault:"false"`
-	// Grace is how long calls under way may go on after the program was told to stop, 0 s to 10 min.
+	// Grace is how long calls under way may go on after the program was told to stop, 1 ms to 10 min.
 	Grace time.Duration `env:"WAYFARER_GRACE" envDefault:"10s"`
 	// Deadline is given to calls that come without one, 1 ms to 10 min.
 	Deadline time.Duration `env:"WAYFARER_DEADLINE" envDefault:"30s"`
@@ -55,7 +55,7 @@ func (s *Server) Check() error {
 		address("WAYFARER_LISTEN", s.Listen, true),
 		address("WAYFARER_METRICS_LISTEN", s.MetricsListen, false),
 		within("WAYFARER_MAX_RECEIVE_BYTES", s.MaxReceive, 1<<10, 64<<20),
-		within("WAYFARER_GRACE", s.Grace, 0, 10*time.Minute),
+		within("WAYFARER_GRACE", s.Grace, time.Millisecond, 10*time.Minute),
 		within("WAYFARER_DEADLINE", s.Deadline, time.Millisecond, 10*time.Minute),
 	)
 }
@@ -99,13 +99,13 @@ type Auth struct {
 	Audience string `env:"WAYFARER_AUDIENCE" envDefault:"wayfarer"`
 	// JWKS is the http or https URL of the issuer's keys.
 	JWKS string `env:"WAYFARER_JWKS_URL,required"`
-	// Leeway is how far the issuer's clock and ours may differ, 0 s to 5 min.
+	// Leeway is how far the issuer's clock and ours may differ, 1 ms to 5 min.
 	Leeway time.Duration `env:"WAYFARER_TOKEN_LEEWAY" envDefault:"30s"`
 }
 
 // Check implements [Checker].
 func (a *Auth) Check() error {
-	return errors.Join(webURL("WAYFARER_JWKS_URL", a.JWKS), within("WAYFARER_TOKEN_LEEWAY", a.Leeway, 0, 5*time.Minute))
+	return errors.Join(webURL("WAYFARER_JWKS_URL", a.JWKS), within("WAYFARER_TOKEN_LEEWAY", a.Leeway, time.Millisecond, 5*time.Minute))
 }
 
 // Identity is who the program itself is when it calls other services.

@@ -76,7 +76,7 @@ func TestEveryVariableIsRead(t *testing.T) {
 	got, err := config.Load[settings](least(map[string]string{
 		"WAYFARER_LISTEN": "127.0.0.1:0", "WAYFARER_METRICS_LISTEN": "[::1]:9464", "WAYFARER_MAX_RECEIVE_BYTES": "2048",
 		"WAYFARER_REFLECTION": "true", "WAYFARER_GRACE": "1m", "WAYFARER_DEADLINE": "5s", "WAYFARER_LOG_LEVEL": "debug",
-		"WAYFARER_AUDIENCE": "table", "WAYFARER_TOKEN_LEEWAY": "0s",
+		"WAYFARER_AUDIENCE": "table", "WAYFARER_TOKEN_LEEWAY": "1ms",
 		"STORE": "mongodb", "MONGODB_URI": "mongodb://ada:swordfish@db/", "WAYFARER_DATA_DIR": "/data",
 		"OTEL_EXPORTER_OTLP_ENDPOINT": "http://collector:4317", "WAYFARER_TRACE_RATIO": "0.25", "PARTY_ADDR": "party:9090",
 		"WAYFARER_LIMIT_PRINCIPAL_RATE": "0.5", "WAYFARER_LIMIT_PRINCIPAL_BURST": "1", "WAYFARER_LIMIT_ADDRESS_RATE": "0",
@@ -93,7 +93,7 @@ func TestEveryVariableIsRead(t *testing.T) {
 			Listen: "127.0.0.1:0", MetricsListen: "[::1]:9464", MaxReceive: 2048, Reflection: true, Grace: time.Minute,
 			Deadline: 5 * time.Second, LogLevel: slog.LevelDebug,
 		},
-		Auth: config.Auth{Issuer: "https://id.example", Audience: "table", JWKS: "https://id.example/keys"},
+		Auth: config.Auth{Issuer: "https://id.example", Audience: "table", JWKS: "https://id.example/keys", Leeway: time.Millisecond},
 		Identity: config.Identity{
 			TokenURL: "https://id.example/token", ClientID: "travel", ClientSecret: "swordfish",
 		},
@@ -124,7 +124,9 @@ func TestBadValuesNameTheirVariable(t *testing.T) {
 		"a switch that is neither":         {"WAYFARER_REFLECTION", "maybe"},
 		"a time without a unit":            {"WAYFARER_GRACE", "10"},
 		"a time before now":                {"WAYFARER_GRACE", "-1s"},
+		"no time at all":                   {"WAYFARER_GRACE", "0s"},
 		"a deadline that has passed":       {"WAYFARER_DEADLINE", "0s"},
+		"no leeway at all":                 {"WAYFARER_TOKEN_LEEWAY", "0s"},
 		"a level that is none":             {"WAYFARER_LOG_LEVEL", "loud"},
 		"keys that are no URL":             {"WAYFARER_JWKS_URL", "id.example/keys"},
 		"keys in a file":                   {"WAYFARER_JWKS_URL", "file:///etc/keys"},

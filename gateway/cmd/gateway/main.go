@@ -191,14 +191,17 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 		served, func(ctx context.Context) error { return serve.HTTPS(ctx, lis, mux, s.Grace, shown) },
 	}
 	if s.MetricsListen != "" {
-		beside, err := net.Listen("tcp", s.MetricsListen)
-		if err != nil {
-			return errors.Join(fmt.Errorf("WAYFARER_METRICS_LISTEN: %w", err), lis.Close())
+		beside, lerr := net.Listen("tcp", s.MetricsListen)
+		if lerr != nil {
+			return errors.Join(fmt.Errorf("WAYFARER_METRICS_LISTEN: %w", lerr), lis.Close())
 		}
 		probes := http.NewServeMux()
 		probes.Handle("GET /metrics", telemetry.Metrics())
 		rest.Health(probes, backends)
-		all = append(all, func(ctx context.Context) error { return serve.HTTP(ctx, beside, probes, time.Second) })
+		watched, unwatched := context.WithCancel(context.WithoutCancel(ctx)) // they are there to the end of the drain
+		ended := make(chan error, 1)
+		go func() { ended <- serve.HTTP(watched, beside, probes, time.Second) }()
+		defer func() { unwatched(); err = errors.Join(err, <-ended) }()
 	}
 	log.InfoContext(ctx, "serving", "address", lis.Addr().String(), "version", version)
 	return together(ctx, all)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"context"
 	"crypto/ed25519"
 	"crypto/tls"
@@ -56,7 +57,7 @@ func TestTheEdgeByTLS(t *testing.T) {
 	files := certtest.New(t).Write(t.TempDir())
 	env := map[string]string{
 		"WAYFARER_LISTEN": at[0], "WAYFARER_GRPC_LISTEN": at[1], "WAYFARER_METRICS_LISTEN": at[2], "WAYFARER_LOG_LEVEL": "ERROR",
-		"WAYFARER_EDGE_TLS_CERT": files.Cert, "WAYFARER_EDGE_TLS_KEY": files.Key, "WAYFARER_GRACE": "1s",
+		"WAYFARER_EDGE_TLS_CERT": files.Cert, "WAYFARER_EDGE_TLS_KEY": files.Key, "WAYFARER_GRACE": "1m",
 		"WAYFARER_ISSUER": issuerURL, "WAYFARER_JWKS_URL": issuerURL + "/jwks.json",
 		"WAYFARER_TOKEN_URL": issuerURL + "/token", "WAYFARER_CLIENT_ID": "gateway", "WAYFARER_CLIENT_SECRET": "s",
 	}
@@ -151,7 +152,30 @@ func TestTheEdgeByTLS(t *testing.T) {
 	if got := execute(insecure.NewCredentials()); got != codes.Unavailable {
 		t.Errorf("the console's port without: %s", got)
 	}
+	// While a request is under way the edge takes no more, and whoever watches it sees it to the end.
+	slow, err := tls.Dial("tcp", at[0], trusting)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = slow.Close() }()
+	if _, err := fmt.Fprintf(slow, "POST /v1/campaigns HTTP/1.1\r\nHost: edge\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: 9\r\nExpect: 100-continue\r\n\r\n", token); err != nil {
+		t.Fatal(err)
+	}
+	if line, err := bufio.NewReader(slow).ReadString('\n'); err != nil || !strings.Contains(line, "100") { // its body is waited for
+		t.Fatalf("%q, %v", line, err)
+	}
 	stop()
+	await.Until(t, "nobody new is let in", func() (bool, any) {
+		conn, err := tls.Dial("tcp", at[0], trusting)
+		if err == nil {
+			_ = conn.Close()
+		}
+		return err != nil, nil
+	})
+	if code, _, body, err := ask(http.MethodGet, "http://"+at[2]+"/metrics"); err != nil || code != http.StatusOK {
+		t.Errorf("metrics while the edge drains: %d %v %.200s", code, err, body)
+	}
+	_ = slow.Close()
 	if err := await.Value(t, done, "the end"); err != nil {
 		t.Error(err)
 	}

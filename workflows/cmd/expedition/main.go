@@ -18,6 +18,7 @@ import (
 	"syscall"
 	"time"
 
+	"go.temporal.io/api/workflowservice/v1"
 	"go.temporal.io/sdk/client"
 	tlog "go.temporal.io/sdk/log"
 	"google.golang.org/grpc"
@@ -144,13 +145,15 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 	}
 	service.Register(server)
 	server.Ping("store and Temporal", service.Ping)
+	there := func(ctx context.Context) error { return namespaceThere(ctx, temporal, s.Namespace) }
+	server.Ping("namespace", there)
 	// It serves what needs no Temporal while that is not there yet, as it does when that goes away later.
 	serving, cease := context.WithCancelCause(ctx)
 	defer cease(nil)
 	started := make(chan struct{})
 	go func() {
 		defer close(started)
-		if err := begin(serving, temporal, service, p.Logger); err != nil {
+		if err := begin(serving, there, service, p.Logger); err != nil {
 			cease(err)
 		}
 	}()
@@ -169,10 +172,24 @@ func run(ctx context.Context, getenv func(string) string) (err error) {
 	return err
 }
 
-// begin starts the worker as soon as Temporal is there. It fails when Temporal is and does not want it.
-func begin(ctx context.Context, temporal client.Client, service *expedition.Server, log *slog.Logger) error {
+// lookTime is how long a look for Temporal may take.
+const lookTime = 5 * time.Second
+
+// namespaceThere fails while Temporal is away, and while it lacks the namespace, which may be made after it has come.
+func namespaceThere(ctx context.Context, temporal client.Client, name string) error {
+	ctx, cancel := context.WithTimeout(ctx, lookTime) // the client tries again and again
+	defer cancel()
+	_, err := temporal.WorkflowService().DescribeNamespace(ctx, &workflowservice.DescribeNamespaceRequest{Namespace: name})
+	if err != nil {
+		return fmt.Errorf("namespace %s of Temporal: %w", name, err)
+	}
+	return nil
+}
+
+// begin starts the worker as soon as Temporal and its namespace are there. It fails when they are and do not want it.
+func begin(ctx context.Context, there func(context.Context) error, service *expedition.Server, log *slog.Logger) error {
 	for told := false; ; told = true {
-		_, err := temporal.CheckHealth(ctx, &client.CheckHealthRequest{})
+		err := there(ctx)
 		if err == nil {
 			return service.Start()
 		}

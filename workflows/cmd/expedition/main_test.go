@@ -21,12 +21,16 @@ import (
 	"testing"
 	"time"
 
+	"go.temporal.io/api/workflowservice/v1"
+	"go.temporal.io/sdk/client"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	healthv1 "google.golang.org/grpc/health/grpc_health_v1"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/proto"
+	"google.golang.org/protobuf/types/known/durationpb"
 
 	dicev1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/dice/v1"
 	expeditionv1 "github.com/wayfarer-rpg/wayfarer/proto/wayfarer/expedition/v1"
@@ -190,11 +194,13 @@ type process struct {
 	cmd  *exec.Cmd
 	conn *grpc.ClientConn
 	read chan struct{}
+	// waits is closed when it says that it waits for Temporal.
+	waits chan struct{}
 }
 
 func start(t *testing.T, env []string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command(os.Args[0]), read: make(chan struct{})} //nolint:noctx // ended below
+	p := &process{cmd: exec.Command(os.Args[0]), read: make(chan struct{}), waits: make(chan struct{})} //nolint:noctx // ended below
 	p.cmd.Env = slices.Concat(env, []string{serveVariable + "=1"})
 	log, err := p.cmd.StderrPipe()
 	if err != nil {
@@ -219,8 +225,12 @@ func start(t *testing.T, env []string) *process {
 			if json.Unmarshal(lines.Bytes(), &line) != nil {
 				t.Log(lines.Text())
 			}
-			if line.Msg == "serving" && line.Program == "expedition" {
+			switch {
+			case line.Program != "expedition":
+			case line.Msg == "serving":
 				at <- line.Address
+			case line.Msg == "waiting for Temporal":
+				close(p.waits) // it says so once
 			}
 		}
 	}()
@@ -262,12 +272,9 @@ func temporal(t *testing.T) string {
 	return ready.Frontend
 }
 
-// A process that is told to end by SIGTERM finishes the command that is under way and answers it; a command that waited behind
-// it is answered, or turned away to be repeated, and has its effect once.
-func TestSIGTERMDrainsWhatIsUnderWay(t *testing.T) {
-	t.Parallel()
-	n := newNeighbours(t)
-	n.campaign(t)
+// environment is the least that the program has to be told, with an issuer of the test's own and a token of a game master.
+func environment(t *testing.T, n *neighbours, temporal string) (env []string, token string) {
+	t.Helper()
 	web := httptest.NewUnstartedServer(nil)
 	url := "http://" + web.Listener.Addr().String()
 	_, key, err := ed25519.GenerateKey(nil)
@@ -280,17 +287,56 @@ func TestSIGTERMDrainsWhatIsUnderWay(t *testing.T) {
 	web.Config.Handler = issuer.Handler()
 	web.Start()
 	t.Cleanup(web.Close)
-	env := []string{
+	env = []string{
 		"WAYFARER_LISTEN=127.0.0.1:0", "WAYFARER_DATA_DIR=" + t.TempDir(), "WAYFARER_GRACE=60s", "WAYFARER_DEADLINE=4m",
 		"WAYFARER_ISSUER=" + url, "WAYFARER_JWKS_URL=" + url + "/jwks.json", "WAYFARER_TOKEN_URL=" + url + "/token",
 		"WAYFARER_CLIENT_ID=expedition", "WAYFARER_CLIENT_SECRET=secret",
-		"WAYFARER_PARTY_ADDR=" + n.addr, "WAYFARER_DUNGEON_ADDR=" + n.addr, "WAYFARER_TRAVEL_ADDR=" + n.addr, "WAYFARER_TEMPORAL_ADDR=" + temporal(t),
+		"WAYFARER_PARTY_ADDR=" + n.addr, "WAYFARER_DUNGEON_ADDR=" + n.addr, "WAYFARER_TRAVEL_ADDR=" + n.addr, "WAYFARER_TEMPORAL_ADDR=" + temporal,
 		"WAYFARER_PAYLOAD_KEY=" + base64.StdEncoding.EncodeToString([]byte(strings.Repeat("k", 32))),
 	}
-	token, err := issuer.Token("gm")
+	if token, err = issuer.Token("gm"); err != nil {
+		t.Fatal(err)
+	}
+	return env, token
+}
+
+// Temporal may be there before its namespace, as where that is made by hand: the program waits, alive and not ready.
+func TestANamespaceMayComeLater(t *testing.T) {
+	t.Parallel()
+	at := temporal(t)
+	env, _ := environment(t, newNeighbours(t), at)
+	p := start(t, append(env, "WAYFARER_TEMPORAL_NAMESPACE=later"))
+	await.Value(t, p.waits, "the program to say that it waits")
+	status := func() healthv1.HealthCheckResponse_ServingStatus {
+		res, err := healthv1.NewHealthClient(p.conn).Check(await.Context(t, t.Context()), &healthv1.HealthCheckRequest{})
+		if err != nil {
+			t.Fatalf("it does not live on: %v", err)
+		}
+		return res.GetStatus()
+	}
+	if got := status(); got != healthv1.HealthCheckResponse_NOT_SERVING {
+		t.Errorf("without its namespace it is %v", got)
+	}
+	c, err := client.NewNamespaceClient(client.Options{HostPort: at})
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(c.Close)
+	if err := c.Register(await.Context(t, t.Context()), &workflowservice.RegisterNamespaceRequest{
+		Namespace: "later", WorkflowExecutionRetentionPeriod: durationpb.New(24 * time.Hour),
+	}); err != nil {
+		t.Fatal(err)
+	}
+	await.Until(t, "it serves", func() (bool, any) { got := status(); return got == healthv1.HealthCheckResponse_SERVING, got })
+}
+
+// A process that is told to end by SIGTERM finishes the command that is under way and answers it; a command that waited behind
+// it is answered, or turned away to be repeated, and has its effect once.
+func TestSIGTERMDrainsWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
+	n := newNeighbours(t)
+	n.campaign(t)
+	env, token := environment(t, n, temporal(t))
 	ctx := await.Context(t, metadata.AppendToOutgoingContext(t.Context(), "authorization", "Bearer "+token))
 
 	first := start(t, env)

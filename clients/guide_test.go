@@ -181,10 +181,16 @@ func differences(path string, shown, answered any) []string {
 		if !ok {
 			return []string{fmt.Sprintf("%s is %v, not a list", path, answered)}
 		}
+		var problems []string
+		if strings.HasSuffix(path, ".events") {
+			for i := range s {
+				problems = append(problems, eventDiffers(fmt.Sprintf("%s[%d]", path, i), s[i], a)...)
+			}
+			return problems
+		}
 		if len(a) != len(s) {
 			return nil // as many as the dice would have
 		}
-		var problems []string
 		for i := range s {
 			problems = append(problems, differences(fmt.Sprintf("%s[%d]", path, i), s[i], a[i])...)
 		}
@@ -201,6 +207,91 @@ func differences(path string, shown, answered any) []string {
 			return []string{fmt.Sprintf("%s is %v, shown is %v", path, answered, shown)}
 		}
 		return nil
+	}
+}
+
+// eventDiffers compares an event that is shown with one of its kind, wherever that is among those that are answered: which come, and
+// in which order, depends on dice. One whose kind did not come is compared with the contract.
+func eventDiffers(path string, shown any, answered []any) []string {
+	s, ok := shown.(map[string]any)
+	if !ok || len(s) != 1 {
+		return nil // elided, or several things
+	}
+	for kind, value := range s {
+		for _, other := range answered {
+			if a, ok := other.(map[string]any); ok && a[kind] != nil {
+				return differences(path+"."+kind, value, a[kind])
+			}
+		}
+		var found []string
+		for _, event := range eventsOf(kind) {
+			if found = unknown(path+"."+kind, value, event); found == nil {
+				return nil
+			}
+		}
+		if found == nil {
+			found = []string{fmt.Sprintf("%s.%s is no event", path, kind)}
+		}
+		return found
+	}
+	return nil
+}
+
+// eventsOf are the messages of the contract that are an event of this name.
+func eventsOf(kind string) []protoreflect.MessageDescriptor {
+	var found []protoreflect.MessageDescriptor
+	protoregistry.GlobalFiles.RangeFiles(func(f protoreflect.FileDescriptor) bool {
+		for i := range f.Messages().Len() {
+			if event := f.Messages().Get(i).Oneofs().ByName("event"); event != nil {
+				if of := event.Parent().(protoreflect.MessageDescriptor).Fields().ByJSONName(kind); of != nil && of.Message() != nil { //nolint:forcetypeassert // a oneof is in a message
+					found = append(found, of.Message())
+				}
+			}
+		}
+		return true
+	})
+	return found
+}
+
+// unknown says which fields of something that is shown the contract does not have.
+func unknown(path string, shown any, message protoreflect.MessageDescriptor) []string {
+	var problems []string
+	switch s := shown.(type) {
+	case map[string]any:
+		for key, value := range s {
+			field := message.Fields().ByJSONName(key)
+			if field == nil {
+				problems = append(problems, fmt.Sprintf("%s.%s is not in %s", path, key, message.FullName()))
+			} else if field.Message() != nil && !field.IsMap() {
+				problems = append(problems, unknown(path+"."+key, value, field.Message())...)
+			}
+		}
+	case []any:
+		for _, value := range s {
+			problems = append(problems, unknown(path, value, message)...)
+		}
+	}
+	return problems
+}
+
+// TestAnEventThatIsShown is compared with the answer's where that has one of its kind, else with the contract.
+func TestAnEventThatIsShown(t *testing.T) {
+	t.Parallel()
+	answered := `{"events": [{"roundBegun": {"activity": "forage", "round": 2}}, {"usageChecked": {"usage": {"dice": 3}}}]}`
+	for name, tc := range map[string]struct{ shown, want string }{
+		"of another place":             {`{"events": [{"usageChecked": {"usage": {"dice": 1}}}]}`, ""},
+		"that the dice did not bring":  {`{"events": [{"foraged": {"result": "raised"}}]}`, ""},
+		"that is none":                 {`{"events": [{"forraged": {"result": "raised"}}]}`, ".events[0].forraged is no event"},
+		"with another field":           {`{"events": [{"foraged": {"outcome": "raised"}}]}`, ".events[0].foraged.outcome is not in wayfarer.travel.v1.Foraged"},
+		"with a field that came not":   {`{"events": [{"roundBegun": {"activity": "forage", "rounds": 2}}]}`, ".events[0].roundBegun.rounds is not answered"},
+		"with another kind of a value": {`{"events": [{"roundBegun": {"activity": 1}}]}`, ".events[0].roundBegun.activity is forage (string), shown is 1"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			if got := strings.Join((example{shown: tc.shown}).differs(answered), "; "); got != tc.want {
+				t.Errorf("%q, want %q", got, tc.want)
+			}
+		})
 	}
 }
 

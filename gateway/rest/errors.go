@@ -17,6 +17,7 @@ import (
 	"google.golang.org/protobuf/encoding/protojson"
 	"google.golang.org/protobuf/protoadapt"
 
+	"github.com/wayfarer-rpg/wayfarer/internal/fault"
 	"github.com/wayfarer-rpg/wayfarer/internal/serve"
 )
 
@@ -141,7 +142,7 @@ func routingError(_ context.Context, _ *runtime.ServeMux, _ runtime.Marshaler, w
 func streamError(ctx context.Context, err error) *status.Status {
 	st := explained(status.Convert(err))
 	if errors.Is(context.Cause(ctx), errStopping) {
-		st = retryable(problem(codes.Unavailable, serve.Stopping, "", "this server stops, another one goes on"), time.Second)
+		st, _ = fault.ToStatus(fault.Stopping())
 	}
 	if failed, ok := ctx.Value(failureKey{}).(*failure); ok {
 		failed.st = st

@@ -616,7 +616,7 @@ func TestStreamsEndWithTheEdge(t *testing.T) {
 	}
 	for how, raw := range map[string]string{"events": said["data"], "lines": lines.line()} {
 		st, _ := e.object([]byte(raw))["error"].(map[string]any)
-		if text := fmt.Sprint(st); st["code"] != float64(codes.Unavailable) || !strings.Contains(text, serve.Stopping) || !strings.Contains(text, "retryDelay:1s") {
+		if text := fmt.Sprint(st); st["code"] != float64(codes.Unavailable) || !strings.Contains(text, fault.Stopping().Reason) || !strings.Contains(text, "retryDelay:1s") {
 			t.Errorf("%s end with %s", how, raw)
 		}
 	}

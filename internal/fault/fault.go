@@ -94,6 +94,11 @@ func Violations(reason string, fields []Violation, format string, args ...any) *
 	return e
 }
 
+// Stopping makes the UNAVAILABLE fault, with the reason STOPPING, with which a stream ends that its server does not go on with.
+func Stopping() *Error {
+	return New(Unavailable, "STOPPING", "this server stops, another one goes on").After(time.Second)
+}
+
 func (e *Error) with(change func(*Error)) *Error {
 	c := *e
 	c.Fields, c.Metadata = slices.Clone(e.Fields), maps.Clone(e.Metadata)

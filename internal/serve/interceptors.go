@@ -87,9 +87,6 @@ var errPanic = errors.New("panic")
 
 var errStopping = errors.New("the server stops")
 
-// Stopping is the reason of the UNAVAILABLE fault with which streams end when their server does.
-const Stopping = "STOPPING"
-
 // untilStopping ends streams when the server stops, with an answer that tells their callers to come again: a watch would
 // otherwise hold the drain up for the whole grace period.
 func untilStopping(stopping context.Context) grpc.StreamServerInterceptor {
@@ -101,7 +98,7 @@ func untilStopping(stopping context.Context) grpc.StreamServerInterceptor {
 		if err == nil || !errors.Is(context.Cause(ctx), errStopping) { //nolint:contextcheck // the stream's context made above
 			return err
 		}
-		st, _ := fault.ToStatus(fault.New(fault.Unavailable, Stopping, "this server stops, another one goes on").After(time.Second))
+		st, _ := fault.ToStatus(fault.Stopping())
 		return st.Err()
 	}
 }

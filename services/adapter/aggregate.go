@@ -281,7 +281,7 @@ func (a *Aggregate[S, E]) Watch(ctx context.Context, name string, from int, send
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return fault.New(fault.Unavailable, "STOPPING", "this server stops, another one goes on").After(time.Second)
+	return fault.Stopping()
 }
 
 func (a *Aggregate[S, E]) ended(s S) bool { return a.spec.Ended != nil && a.spec.Ended(s) }

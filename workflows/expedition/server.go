@@ -379,7 +379,7 @@ func (s *Server) WatchExpedition(req *expeditionv1.WatchExpeditionRequest, strea
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	return fault.New(fault.Unavailable, "STOPPING", "this server stops, another one goes on").After(time.Second)
+	return fault.Stopping()
 }
 
 // Execute implements the service.
